@@ -77,12 +77,6 @@ class PageFaults(msgspec.Struct, tag=True, frozen=True):
     """A question for the faults of the pages of the store's files."""
 
 
-class Words(msgspec.Struct, tag=True, frozen=True):
-    """A question for the hashes of the words of pages, by their visits; as many are answered as fit into a chunk, one at least."""
-
-    visits: list[int]
-
-
 class Verify(msgspec.Struct, tag=True, frozen=True):
     """A question for the contradictions in the store; each message begins with `where`."""
 
@@ -102,7 +96,7 @@ class ArchivePart(msgspec.Struct, tag=True, frozen=True):
     n_bytes: int
 
 
-Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify | Words | ArchiveFiles | ArchivePart
+Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify | ArchiveFiles | ArchivePart
 
 
 class FarAnswer(msgspec.Struct, frozen=True):
@@ -219,13 +213,6 @@ class FarView(View):
             if answer.is_all:
                 return
             n_read += len(answer.values)
-
-    def words(self, visits: Sequence[int]) -> list[bytes | None]:
-        """Return what storage/export/words.py reads of each visit's page on the machine of the store."""
-        found: list[bytes | None] = []
-        while len(found) < len(visits):
-            found += self._ask(Words([*visits[len(found) :]])).values
-        return found
 
     def damaged_pages(self) -> list[str]:
         """Return a message for each fault of the pages of its files."""

@@ -16,7 +16,6 @@ from thresher.storage.archive.checking import committed_files
 from thresher.storage.archive.files import FOLDER, FileHere
 from thresher.storage.carrying import inside
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.export.words import packed_words
 from thresher.storage.far import (
     MOST_BYTES,
     MOST_ROWS,
@@ -31,7 +30,6 @@ from thresher.storage.far import (
     Scan,
     SkippedLines,
     Verify,
-    Words,
 )
 from thresher.storage.packing import pack_u64
 from thresher.storage.rot import damaged_pages
@@ -93,9 +91,6 @@ def _answer(view: View, question: Question) -> FarAnswer:
         case SkippedLines(start=start_, end=end, n_skip=n_skip):
             lines, is_all = _chunk(islice(read_lines(view.path / "skipped", end, start_), n_skip, None), MOST_ROWS, len)
             return FarAnswer(values=[*lines], is_all=is_all)
-        case Words(visits=visits):
-            words, is_all = _chunk((packed_words(view, visit) for visit in visits), MOST_ROWS, lambda one: len(one or b""))
-            return FarAnswer(values=words, is_all=is_all)
         case Verify(where=where, bodies=bodies):
             found = islice(problems(view, where, bodies=bodies), MOST_PROBLEMS)
             return FarAnswer(values=[problem.encode() for problem in found], is_all=True)

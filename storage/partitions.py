@@ -23,6 +23,7 @@ from thresher.storage.durable import replace_file
 
 FILE = "partitions.json"
 DIRECTORY = "directory.json"  # on the head of several machines: which of them may request
+COMMAND_LOCK = "command.lock"  # there, too: held by the command that runs the crawl
 ADDRESSES = "addresses"
 _SHARD = "agent-"
 

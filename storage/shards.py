@@ -209,10 +209,10 @@ class ShardsView(View):
 
     # Data of a crawl beside its rows
 
-    def job_of(self, agent: int) -> ways.Ask:
-        """Return a function that sends the steps of a job over all shards to the machine of a shard that lies elsewhere."""
-        assert self._way is not None, f"shard {agent} lies on another machine"
-        return self._way.job_of(agent)
+    @property
+    def way(self) -> ways.FarConnection | None:
+        """The connection to the machines of the crawl; None if all of it lies on this one."""
+        return self._way
 
     @property
     def stride(self) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from thresher.crawler.core.errors import UsageError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # every command imports this
     from thresher.storage.partitions import Partitions
 
 Ask = Callable[[bytes], bytes]  # sends a question to the machine of a shard, and returns the answer (far.py)
+Part = Any  # bytes, or what stands for bytes that lie on some machine or are not there yet
 
 
 class FarConnection(Protocol):
@@ -22,8 +23,24 @@ class FarConnection(Protocol):
         """Return a function that sends questions about an agent's shard."""
         ...
 
-    def job_of(self, agent: int) -> Ask:
-        """Return a function that sends the steps of a job over all shards to the machine of an agent's shard."""
+    def export(self, agent: int, order: bytes) -> Part:
+        """Let the machine of an agent's shard export columns of it; they stay there."""
+        ...
+
+    def put(self, packed: bytes) -> Part:
+        """Keep bytes of this machine for tasks."""
+        ...
+
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        """Start a task on the machine of an agent's shard, or on any machine; return what stands for its results."""
+        ...
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        """Wait for exports and results, and return them.
+
+        Raises:
+            StoreError: If a shard cannot be read, or a machine does not answer.
+        """
         ...
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:

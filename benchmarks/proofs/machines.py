@@ -16,7 +16,9 @@ nothing may wait or be stored twice, and what filters remember must be what the 
 With --archive the crawl writes WARC files. Then each visit's records must be there once, whole, each answer must be in the archive, and
 each record to which another one refers; and the head must be able to pack all of it from the machines' disks (WACZ).
 
-In the end a page is taken down, and all others are visited again.
+In the end snapshots are taken by hand, a page is taken down, and all others are visited again.
+
+What `rank`, `dust mine` and `replicas` print, which the machines compute together, must be what they print of the same shards on one disk.
 
 Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, if two requests to a host overlap
 or follow each other too soon, or if a host is asked before its Retry-After is over. If this machine cannot make the three network
@@ -44,7 +46,7 @@ import msgspec
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines")]
 
-from analyses import on_one_disk
+from analyses import on_one_disk, said
 from archive_oracle import archive_faults
 from harness import Findings, differences, findings
 from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
@@ -52,8 +54,6 @@ from namespaces import NAMES, Machines, Server, why_not
 from replaying import misremembered
 from server_log import refetches, shortest_gap
 
-from thresher.crawler.analysis.rank_far import RankChoice
-from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.demo.log import ServerLog
@@ -124,6 +124,7 @@ class Proof:
         self._stride = 0  # requests from one fault to the next, if these were all; some are made while a machine is away
         self._log = directory / "server.log"
         self._store = "store"
+        self._on_one_disk = directory / "on-one-disk"  # a copy, of what lies on all of them
         self._kept = directory / "kept"  # on the disk of no machine
         self._begun_at = 0.0  # when the last run of the command began
         self._is_behind = False  # a restored disk knows less than the last run of the command, which may have ended
@@ -142,8 +143,7 @@ class Proof:
                 found, problems = self._look(machines)
                 log = ServerLog.read(self._log)
                 if self._archives:
-                    disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
-                    problems += archive_faults(on_one_disk(disks, self._directory / "on-one-disk"))
+                    problems += archive_faults(self._on_one_disk)
                     problems += self._goes_on(machines, max(found.urls))
         return self._judge(reference, truth, found, problems, log)
 
@@ -297,13 +297,18 @@ class Proof:
         command = python.code(source, _READ, str(machines.disk / self._store), self._web.mode)
         reading = machines.popen(NAMES[0], command, stdout=subprocess.PIPE)
         out, _ = reading.communicate(timeout=_LONGEST_S)
-        return msgspec.json.decode(out, type=tuple[Findings, list[str]])
+        found, problems, told = msgspec.json.decode(out, type=tuple[Findings, list[str], dict[str, str]])
+        shutil.rmtree(self._on_one_disk, ignore_errors=True)
+        disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
+        expected = said(on_one_disk(disks, self._on_one_disk))
+        print(f"computed by tasks: {', '.join(f'{name} ({text.count(chr(10)):,} lines)' for name, text in told.items())}", flush=True)
+        return found, problems + [f"{name}: the machines together say otherwise than one" for name in told if told[name] != expected[name]]
 
     def _goes_on(self, machines: Machines, url: str) -> list[str]:
-        """Take a page down and visit all others again; return what is wrong then."""
+        """Take snapshots by hand, take a page down and visit all others again; return what is wrong then."""
         store, quiet = str(machines.disk / self._store), {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         n_before = self._n_requests()
-        for words in (["forget", store, url], ["recrawl", store, "--progress", "none"]):
+        for words in (["snapshot", store, str(self._kept)], ["forget", store, url], ["recrawl", store, "--progress", "none"]):
             code = machines.thresher(NAMES[0], *words, **quiet).wait(_LONGEST_S)
             print(f"{words[0]}: exit {code}", flush=True)
             if code:
@@ -359,26 +364,17 @@ def _early(log: ServerLog, faults: list[float]) -> tuple[list[str], int]:
 
 
 def _read(store: Path, mode: str) -> None:
-    """Write to standard output what a crawl has found, and what is wrong with it: in its stores, its ranks, its filters' memories."""
+    """Write to standard output what a crawl has found, what is wrong with its stores and its filters' memories, and what commands that
+    compute over all pages say of it.
+    """
     reach_machines()
-    problems = verify(store) + _ranked_otherwise(store)
+    problems = verify(store)
     if mode == "enforce":
         problems += _misremembered(store)
     with open_view(store) as view:
         if view.settings.archive.format == "warc" and not write_wacz(view, warc_files(view), io.BytesIO(), software="proof"):
             problems.append("the head packs no page of the archive")
-    sys.stdout.buffer.write(msgspec.json.encode((findings(store), problems)))
-
-
-def _ranked_otherwise(store: Path) -> list[str]:
-    """Return a message if the machines together rank the pages otherwise than one machine that reads all of them, in any bit."""
-    with open_view(store, at_once=True) as view:
-        far = rank_by_machines(view, RankChoice())
-        if far is None:  # all machines but one have given their shards away
-            return []
-        one = rank(of_store(view, collapsed=False))
-        is_equal = far.found.ranks.tobytes() == one.found.ranks.tobytes() and far.degrees.into.tolist() == one.degrees.into.tolist()
-    return [] if is_equal else ["the machines together rank the pages otherwise than one does"]
+    sys.stdout.buffer.write(msgspec.json.encode((findings(store), problems, said(store))))
 
 
 def _misremembered(store: Path) -> list[str]:

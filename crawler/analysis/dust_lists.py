@@ -16,9 +16,10 @@ import msgspec
 import numpy as np
 
 from thresher.crawler.analysis.access_log import LinesRead, read_lines
+from thresher.crawler.analysis.tasks import tasks_of
+from thresher.crawler.analysis.words_export import LooksExport, words_in
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.dust.accesslog import LeftOut, sightings
 from thresher.filters.dust.records import StoredLook, look_at
 from thresher.filters.dust.rules import site_named
@@ -26,13 +27,13 @@ from thresher.filters.dust.urllist import Sighting, read_line
 from thresher.storage.export.judged import standing
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.reading import reading
-from thresher.storage.export.words import by_shard, page_words
+from thresher.storage.export.words import by_shard
 from thresher.storage.records import REVISIONS, PageRecord
 from thresher.storage.schema import VERDICTS
-from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
 _CHUNK = 200
+_read_looks = msgspec.msgpack.Decoder(list[StoredLook | None]).decode
 _SOFT_ERROR = "soft_error"
 _EXPECTED = "a crawl's directory, JSON lines of url, status, size and sketch, or an access log"
 
@@ -67,12 +68,7 @@ def read_source(source: str, site: str) -> Lists:
     lists = Lists()
     if source != "-" and Path(source).is_dir():
         with reading(Path(source)) as view:
-            lists.add(stored(view), site)
-        if not lists.of:
-            raise UsageError(
-                f"{source}: expected pages{f' of {site}' if site else ''} in this store, found none. `stats` shows what it has"
-            )
-        return lists
+            return read_crawl(source, view, site)
     _read_file(source, site, lists)
     if not lists.of:
         what = f"; the first line that is none: {lists.first_bad}" if lists.n_bad else ""
@@ -80,6 +76,23 @@ def read_source(source: str, site: str) -> Lists:
             f"{source}: expected JSON lines of url, status, size and sketch, or an access log{f', with URLs of {site}' if site else ''}; "
             f"found none in {lists.n_lines:,} lines{what}"
         )
+    return lists
+
+
+def read_crawl(where: str, view: View, site: str) -> Lists:
+    """Read the list of a crawl.
+
+    Args:
+        where: What it is called in messages.
+        site: As for `read_source`.
+
+    Raises:
+        UsageError: If it has no page.
+    """
+    lists = Lists()
+    lists.add(stored(view), site)
+    if not lists.of:
+        raise UsageError(f"{where}: expected pages{f' of {site}' if site else ''} in this store, found none. `stats` shows what it has")
     return lists
 
 
@@ -94,32 +107,29 @@ def stored(view: View) -> Iterator[Sighting]:
 
 def _looks_of(view: View, visits: Sequence[int]) -> list[StoredLook | None]:
     """Return the sketch of each page whose body is stored; on several machines each makes those of its shards."""
-
-    def there(shard: int, _view: View, asked: Sequence[int]) -> list[StoredLook | None]:
-        assert isinstance(view, ShardsView), "it has shards elsewhere"
-        answer = view.job_of(shard)(msgspec.msgpack.encode(LooksJob([*asked])))
-        return msgspec.msgpack.decode(answer, type=list[StoredLook | None])
-
-    return by_shard(view, visits, looks_here, there)
-
-
-class LooksJob(msgspec.Struct, tag=True, frozen=True):
-    """A job for the machine of a shard: sketch the pages of these visits."""
-
-    visits: list[int]
+    tasks = tasks_of(view)
+    if tasks is None:
+        return by_shard(view, visits, _looks_here)
+    shards = sorted({visit % tasks.stride for visit in visits})
+    exports = [
+        tasks.export(shard, LooksExport([visit // tasks.stride for visit in visits if visit % tasks.stride == shard])) for shard in shards
+    ]
+    made = tasks.fetch([tasks.run("looks", [exported], shard=shard)[0] for shard, exported in zip(shards, exports, strict=True)])
+    found = {shard: iter(_read_looks(packed)) for shard, packed in zip(shards, made, strict=True)}
+    return [next(found[visit % tasks.stride]) for visit in visits]
 
 
-def looks_here(view: View, visits: Sequence[int]) -> list[StoredLook | None]:
-    """Return the sketch of each page on this machine's disk whose body is stored, else None."""
-    found: list[StoredLook | None] = []
-    for visit in visits:
-        page = view.tables.pages.read(visit)
-        if page is None or not (page.fingerprint and page.has_body):
-            found.append(None)
-        else:
-            words = page_words(view, visit)
-            found.append(look_at(page.url, token_hashes("") if words is None else words))
-    return found
+def looks(exported: bytes) -> list[bytes]:
+    """Sketch the pages of an export, as a task."""
+    return [msgspec.msgpack.encode(_looked([exported]))]
+
+
+def _looks_here(view: View, visits: Sequence[int]) -> list[StoredLook | None]:
+    return _looked([LooksExport([*visits]).export(view)])
+
+
+def _looked(exports: Sequence[bytes]) -> list[StoredLook | None]:
+    return [None if page.words is None else look_at(page.url, page.words) for page in words_in(exports)]
 
 
 def _of_page(view: View, page: PageRecord, own: StoredLook | None, looks: dict[bytes, StoredLook]) -> Sighting:

@@ -22,7 +22,7 @@ import numpy as np
 
 from thresher.crawler.analysis.link_share import Answer, LinkShare, gathered
 from thresher.crawler.analysis.rank_messages import Mail, Step
-from thresher.crawler.graph.csr import F64, I64
+from thresher.crawler.graph.csr import F64, I64, Graph
 from thresher.crawler.graph.pagerank import InLinks, exact_sum
 
 
@@ -54,7 +54,7 @@ class HitsShare:
         order = np.lexsort((pairs[:, 1], nodes))
         offsets = np.searchsorted(nodes[order], np.arange(len(links.numbers) + 1)).astype(np.int64)
         forwards, targets_of = gathered(offsets, pairs[order, 1], links.of.n_shards)
-        self._into, self._from = InLinks(links.backwards), InLinks(forwards)
+        self.forwards = forwards
         mail: Mail = {}
         for shard in links.sources_of.keys() | targets_of.keys():
             wanted = (of.get(shard, np.zeros(0, dtype=np.int64)) for of in (links.sources_of, targets_of))
@@ -62,31 +62,31 @@ class HitsShare:
         return mail, []
 
     def _first_hubs(self, step: Step) -> Answer:
-        self._hubs_to: dict[int, I64] = {}  # shard → the own nodes whose hubs it wants
-        self._authorities_to: dict[int, I64] = {}
+        self.hubs_to: dict[int, I64] = {}  # shard → the own nodes whose hubs it wants
+        self.authorities_to: dict[int, I64] = {}
         for shard, packed in step.mail.items():
             of_hubs, of_authorities = (self._links.nodes_of(np.frombuffer(numbers, dtype="<i8")) for numbers in packed)
-            self._hubs_to |= {shard: of_hubs} if len(of_hubs) else {}
-            self._authorities_to |= {shard: of_authorities} if len(of_authorities) else {}
+            self.hubs_to |= {shard: of_hubs} if len(of_hubs) else {}
+            self.authorities_to |= {shard: of_authorities} if len(of_authorities) else {}
         n = len(self._links.numbers)
-        self._raw_hubs = np.ones(n)  # before they are divided by their mean
-        self._raw_authorities, self._authority = np.zeros(n), np.zeros(n)
-        return _sent(self._raw_hubs, self._hubs_to), []
+        self.raw_hubs = np.ones(n)  # before they are divided by their mean
+        self.raw_authorities, self.authority = np.zeros(n), np.zeros(n)
+        return _sent(self.raw_hubs, self.hubs_to), []
 
     def _authorities(self, step: Step) -> Answer:
         """Compute authorities. Sums: of these, before they are divided by their mean."""
-        self._raw_authorities = _added(self._into, step, len(self._authority))
-        return _sent(self._raw_authorities, self._authorities_to), [exact_sum(self._raw_authorities)]
+        self.raw_authorities = _added(self._links.backwards, step, len(self.authority))
+        return _sent(self.raw_authorities, self.authorities_to), [exact_sum(self.raw_authorities)]
 
     def _hubs(self, step: Step) -> Answer:
         """Compute hubs. Sums: of these, before they are divided by their mean; the change of authorities."""
-        new = self._raw_authorities / step.share
-        change, self._authority = exact_sum(np.abs(new - self._authority)), new
-        self._raw_hubs = _added(self._from, step, len(new))
-        return _sent(self._raw_hubs, self._hubs_to), [exact_sum(self._raw_hubs), change]
+        new = self.raw_authorities / step.share
+        change, self.authority = exact_sum(np.abs(new - self.authority)), new
+        self.raw_hubs = _added(self.forwards, step, len(new))
+        return _sent(self.raw_hubs, self.hubs_to), [exact_sum(self.raw_hubs), change]
 
     def _found(self, step: Step) -> Answer:
-        columns = self._raw_hubs / step.share, self._authority
+        columns = self.raw_hubs / step.share, self.authority
         return {self._links.of.shard: [column.astype("<f8").tobytes() for column in columns]}, []
 
 
@@ -94,9 +94,9 @@ def _sent(values: F64, to: dict[int, I64]) -> Mail:
     return {shard: [values[nodes].astype("<f8").tobytes()] for shard, nodes in to.items()}
 
 
-def _added(links: InLinks, step: Step, n: int) -> F64:
+def _added(links: Graph, step: Step, n: int) -> F64:
     """Return [n] the sums over links of the values that came, each divided by their mean."""
     parts = [np.frombuffer(packed, dtype="<f8") for _, (packed,) in sorted(step.mail.items())]
     found = np.zeros(n)
-    links.add(np.concatenate(parts) / step.share if parts else np.zeros(0), 1.0, found)
+    InLinks(links).add(np.concatenate(parts) / step.share if parts else np.zeros(0), 1.0, found)
     return found

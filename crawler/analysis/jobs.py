@@ -1,42 +1,42 @@
-"""Jobs over all shards of a crawl of several machines: what the machine of a shard does with it for a command on the head.
-
-Its answers are arrays and numbers: neither bodies nor words leave the machine.
-"""
+"""Exports and tasks by their names: what machines do for jobs over all shards of a crawl (tasks.py). Orders and results are bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from thresher.crawler.analysis.dust_lists import LooksJob, looks_here
-from thresher.crawler.analysis.rank_messages import Step
-from thresher.crawler.analysis.rank_share import RankServer
-from thresher.crawler.analysis.replica_links import TargetsJob, targets_here
-from thresher.crawler.analysis.replica_sketches import SketchJob, sketches_here
+from thresher.crawler.analysis.dust_lists import looks
+from thresher.crawler.analysis.dust_mining import mine_site
+from thresher.crawler.analysis.link_export import LinksExport
+from thresher.crawler.analysis.rank_share import take
+from thresher.crawler.analysis.replica_comparing import lines, points, similar_texts
+from thresher.crawler.analysis.replica_links import TargetsExport
+from thresher.crawler.analysis.replica_sketches import learned, sketched
+from thresher.crawler.analysis.tasks import Export
+from thresher.crawler.analysis.words_export import LooksExport, WordsExport
 from thresher.storage.view import View
 
-_read_job = msgspec.msgpack.Decoder(Step | LooksJob | SketchJob | TargetsJob).decode
+TASKS: Final[Mapping[str, Callable[..., list[bytes]]]] = {
+    "rank": take,
+    "looks": looks,
+    "mine": mine_site,
+    "learn": learned,
+    "sketch": sketched,
+    "points": points,
+    "similar": similar_texts,
+    "lines": lines,
+}
+_read_order = msgspec.msgpack.Decoder(LinksExport | LooksExport | TargetsExport | WordsExport).decode
 
-_encode = msgspec.msgpack.encode
+
+def export(view: View, order: bytes) -> bytes:
+    """Return the columns of a shard on this machine's disk."""
+    wanted: Export = _read_order(order)
+    return wanted.export(view)
 
 
-class JobServer:
-    """Does jobs with one shard on this machine's disk. To be used by one thread at a time."""
-
-    def __init__(self, view: Callable[[], View]) -> None:
-        """view: opens the shard, or returns it if it is open"""
-        self._view = view
-        self._ranks = RankServer(view)
-
-    def answer(self, packed: bytes) -> bytes:
-        """Do a job, or a step of one."""
-        match _read_job(packed):
-            case Step() as step:
-                return _encode(self._ranks.take(step))
-            case LooksJob(visits=visits):
-                return _encode(looks_here(self._view(), visits))
-            case TargetsJob(visits=visits):
-                return _encode(targets_here(self._view(), visits))
-            case job:
-                return _encode(sketches_here(self._view(), job))
+def run(name: str, parts: Sequence[bytes]) -> list[bytes]:
+    """Run a task."""
+    return TASKS[name](*parts)

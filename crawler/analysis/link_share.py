@@ -1,7 +1,7 @@
 """One shard's part of the link graph of a crawl of several machines: the nodes of its own sites, and all links to them.
 
-What is ranked there, rank_share.py and hits_share.py say. The head (rank_far.py) orders the steps, and carries what the shards send to
-each other:
+It begins with what the shard's machine has exported (link_export.py). What is ranked there, rank_share.py and hits_share.py say. The head
+(rank_far.py) orders the steps; each is a task, which knows what the one before it has left and what the others' have sent:
 
     begin      read the known URLs; send to the shard that has a visit's results what URL that visit settled
     links      read the links and redirects; send each to the shard that has its target, which is named by its key
@@ -20,36 +20,35 @@ shard to another; 16 to each shard for each URL that another one represents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from thresher.crawler.analysis.link_export import KEY
 from thresher.crawler.analysis.rank_messages import Mail, Start, Step
-from thresher.crawler.core.model import State
+from thresher.crawler.core.places import UrlGroups
 from thresher.crawler.graph.csr import I64, Bools, Graph
-from thresher.storage.graph import link_rows
-from thresher.storage.packing import SEEN_ROW, unpack_u64, visits_of
-from thresher.storage.schema import PAGES, SEEN, Meta
-from thresher.storage.view import View
+from thresher.storage.packing import visits_of
 
-_KEY: Final = "S16"  # compares as the bytes of a key do
 _PLACED: Final = np.dtype([("visit", "<i8"), ("number", "<i8")])
-_LINK: Final = np.dtype([("source", "<i8"), ("target", _KEY)])
+_LINK: Final = np.dtype([("source", "<i8"), ("target", KEY)])
 _LOW: Final = np.int64(2**32 - 1)
-_CHUNK: Final = 4096
 Answer = tuple[Mail, list[int]]  # what a step sends, and what it counts
 
 
 class LinkShare:
     """The nodes of one shard and their in-links."""
 
-    def __init__(self, view: View, start: Start) -> None:
-        self.view = view
+    def __init__(self, start: Start, exported: Mapping[str, Any]) -> None:
+        """Create a share that knows nothing.
+
+        Args:
+            exported: The columns of its shard, for the steps that read them.
+        """
         self.of = start
-        self._owners = np.frombuffer(start.owners, dtype=np.uint8)
+        self._exported = exported
         self.steps: dict[str, Callable[[Step], Answer]] = {
             "begin": self._begin,
             "links": self._links,
@@ -63,15 +62,19 @@ class LinkShare:
     # -- known URLs
 
     def _begin(self, _step: Step) -> Answer:
-        n = unpack_u64(self.view.meta(Meta.NEXT_SEQ))
-        self._node_of = np.full(n, -1, dtype=np.int64)  # number in the shard → node, in this order
-        self._foreign_keys = np.zeros(n, dtype=_KEY)  # number in the shard → key of another agent's URL
-        keys, seqs, visits = self._own(n)
+        n, is_own = int(self._exported["n"]), self._exported["is_own"]
+        all_keys, all_seqs = self._exported["key"], self._exported["seq"]
+        self.node_of = np.full(n, -1, dtype=np.int64)  # number in the shard → node, in this order
+        self.foreign_keys = np.zeros(n, dtype=KEY)  # number in the shard → key of another agent's URL
+        self.foreign_keys[all_seqs[~is_own]] = all_keys[~is_own]
+        keys, seqs, visits = all_keys[is_own], all_seqs[is_own], self._exported["visit"][is_own]
         order = np.argsort(seqs, kind="stable")
-        self._keys, self._by_key = keys, np.empty(len(keys), dtype=np.int64)  # keys ascend; the node of each
-        self._by_key[order] = np.arange(len(order))
+        self.keys, self.by_key = keys, np.empty(len(keys), dtype=np.int64)  # keys ascend; the node of each
+        self.by_key[order] = np.arange(len(order))
         self.numbers = seqs[order] * self.of.n_shards + self.of.shard  # the crawl's number of each node
-        self._node_of[seqs[order]] = np.arange(len(order))
+        self.node_of[seqs[order]] = np.arange(len(order))
+        self.place_of = self._exported.get("place", np.zeros(len(order), dtype=np.int32))  # the host or site of each node
+        self.place_names: list[str] = self._exported.get("name", [])
         visits, shards = visits_of(visits[order], self.of.shard)
         self.is_fetched = np.zeros(len(order), dtype=np.bool_)
         mail: Mail = {}
@@ -82,80 +85,60 @@ class LinkShare:
             mail[shard] = [placed.tobytes()]
         return mail, [len(order)]
 
-    def _own(self, n: int) -> tuple[npt.NDArray[np.bytes_], I64, I64]:
-        """Read the known URLs below number `n`; return (keys, numbers in the shard, visits as stored) of own ones."""
-        found: list[tuple[Any, I64, I64]] = []
-        rows = self.view.rows(SEEN)
-        while chunk := list(islice(rows, _CHUNK)):
-            values = np.frombuffer(b"".join(value for _, value in chunk), dtype=SEEN_ROW)
-            keys = np.frombuffer(b"".join(key for key, _ in chunk), dtype=_KEY)
-            seqs = values["seq"].astype(np.int64)
-            is_older, is_own = seqs < n, values["state"] != State.OUTBOX
-            away, own = is_older & ~is_own, is_older & is_own
-            self._foreign_keys[seqs[away]] = keys[away]
-            found.append((keys[own], seqs[own], values["visit"][own].astype(np.int64)))
-        if not found:
-            return np.zeros(0, dtype=_KEY), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        keys, seqs, visits = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return keys, seqs, visits
-
     # -- links
 
     def _links(self, step: Step) -> Answer:
-        end = self.view.visit
+        end, pages = int(self._exported["end"]), self._exported["page"]
         sources_of = np.zeros(end, dtype=np.int64)  # visit → the crawl's number of the URL that it settled last; 0: none
         mail: Mail = {}
-        pages = np.fromiter((unpack_u64(key) for key in self.view.keys(PAGES)), dtype=np.int64)
         for shard, (packed,) in step.mail.items():
             placed = np.frombuffer(packed, dtype=_PLACED)
             older = placed[placed["visit"] < end]
             sources_of[older["visit"]] = older["number"]
             is_page = np.isin(placed["visit"], pages)
             mail[shard] = [b"", b"", placed["number"][is_page].astype("<i8").tobytes()]
-        for which, found in enumerate((self._stored(sources_of, end), self._redirects())):
+        for which, found in enumerate((self._stored(sources_of), self._redirects())):
             owners = self._owner_of(found["target"])
             for shard in np.unique(owners).tolist():
                 mail.setdefault(shard, [b"", b"", b""])[which] = found[owners == shard].tobytes()
         return mail, []
 
-    def _stored(self, sources_of: I64, end: int) -> npt.NDArray[Any]:
+    def _stored(self, sources_of: I64) -> npt.NDArray[Any]:
         """Return the links of the last visits of URLs."""
-        parts = [np.zeros(0, dtype=_LINK)]
-        own_keys = np.zeros(len(self.numbers), dtype=_KEY)
-        own_keys[self._by_key] = self._keys
-        for visits, counts, all_targets in link_rows(self.view, end):
-            sources = np.repeat(sources_of[visits], counts)
-            kept = (sources > 0) & (all_targets < len(self._node_of))
-            targets = all_targets[kept]
-            nodes = self._node_of[targets]
-            links = np.empty(len(targets), dtype=_LINK)
-            links["source"] = sources[kept]
-            links["target"] = np.where(
-                nodes >= 0, own_keys[nodes] if len(own_keys) else self._foreign_keys[targets], self._foreign_keys[targets]
-            )
-            parts.append(links[links["target"] != b""])  # others are numbers of no URL
-        return np.concatenate(parts)
+        own_keys = np.zeros(len(self.numbers), dtype=KEY)
+        own_keys[self.by_key] = self.keys
+        exported = self._exported
+        sources = np.repeat(sources_of[exported["visit_of_links"]], exported["count"])
+        kept = (sources > 0) & (exported["target"] < len(self.node_of))
+        targets = exported["target"][kept]
+        nodes = self.node_of[targets]
+        links = np.empty(len(targets), dtype=_LINK)
+        links["source"] = sources[kept]
+        foreign = self.foreign_keys[targets]
+        links["target"] = np.where(nodes >= 0, own_keys[nodes] if len(own_keys) else foreign, foreign)
+        found: npt.NDArray[Any] = links[links["target"] != b""]  # others are numbers of no URL
+        return found
 
     def _redirects(self) -> npt.NDArray[Any]:
         """Return the redirects of own URLs."""
-        pairs = [(key, edge.to_key) for key, edge in self.view.all_edges() if edge.to_key]
-        nodes = self._find(np.array([key for key, _ in pairs], dtype=_KEY))
-        links = np.empty(len(pairs), dtype=_LINK)
+        nodes = self._find(self._exported["source_key"])
+        links = np.empty(len(nodes), dtype=_LINK)
         links["source"] = np.where(nodes >= 0, self.numbers[nodes], 0) if len(self.numbers) else 0
-        links["target"] = [key for _, key in pairs]
-        return links[links["source"] > 0]
+        links["target"] = self._exported["target_key"]
+        found: npt.NDArray[Any] = links[links["source"] > 0]
+        return found
 
     def _owner_of(self, keys: npt.NDArray[np.bytes_]) -> I64:
         first: I64 = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, 16)[:, :2].astype(np.int64)
-        owners: I64 = self._owners[first[:, 0] << 4 | first[:, 1] >> 4].astype(np.int64)
+        owners: I64 = np.frombuffer(self.of.owners, dtype=np.uint8)[first[:, 0] << 4 | first[:, 1] >> 4].astype(np.int64)
         return owners
 
     def _find(self, keys: npt.NDArray[np.bytes_]) -> I64:
         """Return the own node of each key, -1 if there is none."""
-        if not len(self._keys):
+        if not len(self.keys):
             return np.full(len(keys), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._by_key[at], -1)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.by_key[at], -1)
 
     # -- the graph
 
@@ -166,6 +149,7 @@ class LinkShare:
             for which, part in enumerate(parts):
                 packed[which].append(part)
         fetched = np.frombuffer(b"".join(packed[2]), dtype="<i8")
+        self.is_fetched = self.is_fetched.copy()
         self.is_fetched[self.nodes_of(fetched)] = True
         links, redirects = (np.frombuffer(b"".join(part), dtype=_LINK) for part in packed[:2])
         n_self_links = int(self._is_self(links).sum())
@@ -175,7 +159,7 @@ class LinkShare:
         counted = counted if self.of.self_links else counted[~self._is_self(counted)]
         nodes = self._find(counted["target"])
         self._join(nodes[nodes >= 0], counted["source"][nodes >= 0])
-        del self._keys, self._by_key, self._foreign_keys
+        del self.keys, self.by_key, self.foreign_keys
         return self._counted(), [n_unknown, self.backwards.n_links, n_redirects, n_self_links]
 
     def _is_self(self, links: npt.NDArray[Any]) -> Bools:
@@ -207,6 +191,7 @@ class LinkShare:
         packed_links, packed_fetches = (b"".join(parts) for parts in zip(*step.mail.values(), strict=True))
         links, fetched = np.frombuffer(packed_links, dtype="<i8").reshape(-1, 2), self.nodes_of(np.frombuffer(packed_fetches, dtype="<i8"))
         nodes = self.nodes_of(links[:, 0])
+        self.is_fetched = self.is_fetched.copy()
         self.is_fetched[fetched[fetched >= 0]] = True
         self._join(nodes[nodes >= 0], links[nodes >= 0, 1])
         return self._counted(), [len(self.numbers), int((nodes < 0).sum() + (fetched < 0).sum()), self.backwards.n_links]
@@ -227,8 +212,9 @@ class LinkShare:
 
     def _keep(self, kept: Bools) -> None:
         """Leave out the other nodes. What is known of links does not hold any more."""
-        self._node_of[self.numbers // self.of.n_shards] = np.where(kept, np.cumsum(kept) - 1, -1)
-        self.numbers, self.is_fetched = self.numbers[kept], self.is_fetched[kept]
+        self.node_of = self.node_of.copy()
+        self.node_of[self.numbers // self.of.n_shards] = np.where(kept, np.cumsum(kept) - 1, -1)
+        self.numbers, self.is_fetched, self.place_of = self.numbers[kept], self.is_fetched[kept], self.place_of[kept]
 
     def _join(self, nodes: I64, sources: I64) -> None:
         """Take these for the in-links of own nodes.
@@ -253,8 +239,16 @@ class LinkShare:
     def nodes_of(self, numbers: I64) -> I64:
         """Return the own nodes of the crawl's numbers of this shard, -1 where it has none."""
         seqs = numbers // self.of.n_shards
-        nodes: I64 = np.where(seqs < len(self._node_of), self._node_of[np.minimum(seqs, len(self._node_of) - 1)], -1)
+        nodes: I64 = np.where(seqs < len(self.node_of), self.node_of[np.minimum(seqs, len(self.node_of) - 1)], -1)
         return nodes
+
+    def places(self) -> UrlGroups:
+        """Group own nodes as the export does."""
+        found, firsts, of = np.unique(self.place_of, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        number_of = np.empty(len(found), dtype=np.int32)
+        number_of[order] = np.arange(len(found))
+        return UrlGroups(number_of[of], [self.place_names[place] for place in found[order].tolist()])
 
     def in_degrees(self) -> I64:
         """Return how many links lead to each own node."""

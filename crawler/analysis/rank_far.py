@@ -1,38 +1,36 @@
 """PageRank, hubs and authorities over a crawl of several machines, computed by all of them at the same time (rank_share.py, hits_share.py).
 
-The head carries what the shards send to each other: arrays as bytes. It holds the numbers, ranks and degrees of all nodes at the end, 33
-bytes each, and no links. Of hosts or sites it gets names, sizes and the links between them, and ranks these itself. Where the URLs of one
-page are one node, it finds from the records of pages which these are (storage/representatives.py).
+Each shard's machine exports its links (link_export.py), and each step is a task on every shard's machine (tasks.py). What one sends to
+another goes from task to task; the head gets sums of each step, and the numbers, ranks and degrees of all nodes at the end, 33 bytes each.
+Of hosts or sites it gets names, sizes and the links between them, and ranks these itself. Where the URLs of one page are one node, it finds
+from the records of pages which these are (storage/representatives.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import replace
 
-from thresher.crawler.analysis.rank_messages import Mail, Start, Step, Stepped
-from thresher.crawler.analysis.rank_share import RankServer
-from thresher.crawler.core.errors import StoreError
+from thresher.crawler.analysis.columns import pack_bytes, unpack_bytes
+from thresher.crawler.analysis.link_export import LinksExport
+from thresher.crawler.analysis.rank_messages import Start, Step
+from thresher.crawler.analysis.rank_share import ITERATED, OF_EXPORT
+from thresher.crawler.analysis.tasks import NOTHING, Tasks, tasks_of
 from thresher.crawler.core.places import Level
 from thresher.crawler.graph.collapse import resolve
 from thresher.crawler.graph.csr import F64, I64, Bools, Graph
 from thresher.crawler.graph.hits import Hits, exact_mean, until_settled
 from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, iterate
 from thresher.storage.graph import read_known
-from thresher.storage.partitions import Partitions, read_partitions
+from thresher.storage.partitions import read_partitions
 from thresher.storage.representatives import representatives
-from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
-from thresher.storage.ways import Ask
+from thresher.storage.ways import Part
 
 _encode = msgspec.msgpack.encode
 
@@ -85,9 +83,9 @@ class FarGroups:
 
 def rank_far(view: View, choice: RankChoice) -> FarRanks | None:
     """Rank the pages of a crawl of several machines; None if all of it lies on one disk, or some URL is known to its finder alone."""
-    with _shares(view) as shares:
-        found = None if shares is None else shares.linked(choice)
-        return None if shares is None or found is None else _ranked(shares, found, choice)
+    shares = _shares(view, choice)
+    found = None if shares is None else shares.linked()
+    return None if shares is None or found is None else _ranked(shares, found, choice)
 
 
 def rank_twice(view: View, choice: RankChoice, early: Callable[[I64], I64]) -> tuple[FarRanks, F64] | None:
@@ -99,40 +97,33 @@ def rank_twice(view: View, choice: RankChoice, early: Callable[[I64], I64]) -> t
     Returns:
         (The first ranks; the second ones, in the same order.)
     """
-    with _shares(view) as shares:
-        found = None if shares is None else shares.linked(choice)
-        if shares is None or found is None:
-            return None
-        whole = _ranked(shares, found, choice)
-        numbers = early(whole.numbers).astype("<i8").tobytes()
-        shares.mail = {shard: {shard: [numbers]} for shard in shares.mail}
-        shares.step("early")
-        return whole, _ranked(shares, found, choice).found.ranks
+    shares = _shares(view, choice)
+    found = None if shares is None else shares.linked()
+    if shares is None or found is None:
+        return None
+    whole = _ranked(shares, found, choice)
+    shares.tell([early(whole.numbers).astype("<i8").tobytes()])
+    shares.step("early")
+    return whole, _ranked(shares, found, choice).found.ranks
 
 
 def groups_far(view: View, choice: RankChoice) -> FarGroups | None:
     """Group the pages of a crawl of several machines by host or site; None as by `rank_far`."""
-    with _shares(view) as shares:
-        found = None if shares is None else shares.linked(choice)
-        return None if shares is None or found is None else _grouped(shares, found)
+    shares = _shares(view, choice)
+    found = None if shares is None else shares.linked()
+    return None if shares is None or found is None else _grouped(shares, found)
 
 
-@contextmanager
-def _shares(view: View) -> Iterator[_Shares | None]:
-    table = read_partitions(view.path) if isinstance(view, ShardsView) else None
-    if table is None or len(set(table.machines)) < 2:
-        yield None
-        return
-    assert isinstance(view, ShardsView)
-    with ThreadPoolExecutor(table.shards) as pool:
-        yield _Shares(view, table, pool)
+def _shares(view: View, choice: RankChoice) -> _Shares | None:
+    tasks = tasks_of(view)
+    return None if tasks is None else _Shares(view, tasks, choice)
 
 
 def _grouped(shares: _Shares, found: _Linked) -> FarGroups:
     shares.step("groups")
     shares.step("pairs")
-    n_shards = len(shares.mail)
-    told = [shares.mail[shard][shard] for shard in range(n_shards)]
+    told = shares.own_mail()
+    n_shards = len(told)
     pairs, firsts, n_urls, n_pages = (np.frombuffer(b"".join(parts), dtype="<i8") for parts in list(zip(*told, strict=True))[:4])
     names = [msgspec.msgpack.decode(parts[4], type=list[str]) for parts in told]
     refs = np.concatenate([np.arange(len(some), dtype=np.int64) * n_shards + shard for shard, some in enumerate(names)])
@@ -207,56 +198,74 @@ class _Linked(NamedTuple):
 class _Shares:
     """The shares of all shards, here and elsewhere, and the mail between them."""
 
-    def __init__(self, view: ShardsView, table: Partitions, pool: ThreadPoolExecutor) -> None:
-        self.mail: dict[int, Mail] = {shard: {} for shard in range(table.shards)}  # to each shard, from each shard
-        self._view = view
-        self._table = table
-        self._pool = pool
-        self._takes = [
-            RankServer(partial(view.shards.__getitem__, shard)).take if machine == table.machines[0] else _far(view.job_of(shard))
-            for shard, machine in enumerate(table.machines)
-        ]
-
-    def linked(self, choice: RankChoice) -> _Linked | None:
-        """Let all shards join the links to their nodes; None if some URL is known to its finder alone."""
-        table = self._table
+    def __init__(self, view: View, tasks: Tasks, choice: RankChoice) -> None:
+        """Let all machines export their links."""
+        table = read_partitions(view.path)
+        assert table is not None, "it has shards"
+        level = "host" if choice.variant != "all" else "" if choice.level == "page" else choice.level
         counts = {"with_redirects": choice.with_redirects and not choice.collapsed, "self_links": choice.self_links}
-        start = Start(0, table.shards, table.table(), choice.jump, level=choice.level, variant=choice.variant, **counts)
-        (n_nodes,) = self.step("begin", starts=[replace(start, shard=shard) for shard in range(table.shards)])
+        self._n = table.shards
+        self._view = view
+        self._tasks = tasks
+        self._choice = choice
+        self._starts = [
+            Start(shard, self._n, table.table(), choice.jump, level=choice.level, variant=choice.variant, **counts)
+            for shard in range(self._n)
+        ]
+        order = LinksExport(level)
+        here = [shard for shard in range(self._n) if table.machines[shard] == table.machines[0]]
+        exports = {shard: tasks.export(shard, order) for shard in sorted(range(self._n), key=here.__contains__)}  # others read meanwhile
+        self._exports: list[Part] = [exports[shard] for shard in range(self._n)]
+        self._fixed: list[Part] = [NOTHING] * self._n
+        self._changing: list[Part] = [NOTHING] * self._n
+        self._mail: list[list[Part]] = [[NOTHING] * self._n] * self._n  # to each shard, from each shard
+
+    def linked(self) -> _Linked | None:
+        """Let all shards join the links to their nodes; None if some URL is known to its finder alone."""
+        (n_nodes,) = self.step("begin")
         self.step("links")
+        self._exports = [NOTHING] * self._n
         n_unknown, n_links, n_redirects, n_self_links = self.step("degrees")
-        if choice.collapsed:
-            represented = _represented(self._view)
-            self.mail = {shard: {shard: represented} for shard in self.mail}
+        if self._choice.collapsed:
+            self.tell(_represented(self._view))
             self.step("collapse")
             n_nodes, n_more, n_links = self.step("collapsed")
             n_unknown, n_redirects = n_unknown + n_more, 0
-        if choice.only_linked:
+        if self._choice.only_linked:
             (n_nodes,) = self.step("linked")
         return None if n_unknown else _Linked(n_nodes, n_links, n_redirects, n_self_links)
 
+    def tell(self, arrays: list[bytes]) -> None:
+        """Send arrays of the head to all shards, each as if from itself."""
+        told = self._tasks.put(pack_bytes(arrays))
+        self._mail = [[told if sender == shard else NOTHING for sender in range(self._n)] for shard in range(self._n)]
+
+    def own_mail(self) -> list[list[bytes]]:
+        """Return what each shard has sent to itself, for the head."""
+        return [unpack_bytes(packed) for packed in self._tasks.fetch([self._mail[shard][shard] for shard in range(self._n)])]
+
     def told(self, *kinds: str) -> list[npt.NDArray[Any]]:
         """Return the columns that all shards have sent to themselves, one after the other."""
-        columns = zip(*(self.mail[shard][shard] for shard in self.mail), strict=True)
+        columns = zip(*self.own_mail(), strict=True)
         return [np.frombuffer(b"".join(parts), dtype=kind) for parts, kind in zip(columns, kinds, strict=True)]
 
-    def step(self, name: str, share: float = 0.0, starts: Sequence[Start] = ()) -> list[int]:
+    def step(self, name: str, share: float = 0.0) -> list[int]:
         """Let all shards take a step at the same time; return the sums of what they count.
 
         Raises:
             StoreError: If a shard cannot be read, or its machine does not answer.
         """
-        steps = [Step(name, starts[shard] if starts else None, self.mail[shard], share) for shard in range(len(self._takes))]
-        answers = [*self._pool.map(lambda take, step: take(step), self._takes, steps)]
-        if fault := next((answer.fault for answer in answers if answer.fault), ""):
-            raise StoreError(fault)
-        self.mail = {shard: {} for shard in self.mail}
-        for sender, answer in enumerate(answers):
-            for to, arrays in answer.mail.items():
-                self.mail[to][sender] = arrays
-        return [sum(map(int, sums)) for sums in zip(*(answer.sums for answer in answers), strict=True)]
-
-
-def _far(ask: Ask) -> Callable[[Step], Stepped]:
-    """Return a function that lets the machine of a shard take a step."""
-    return lambda step: msgspec.msgpack.decode(ask(_encode(step)), type=Stepped)
+        counted: list[Part] = []
+        sent: list[list[Part]] = []
+        for shard, start in enumerate(self._starts):
+            exported = self._exports[shard] if name in OF_EXPORT else NOTHING
+            parts = [_encode(Step(name, start, share)), exported, self._fixed[shard], self._changing[shard], *self._mail[shard]]
+            sums, fixed, changing, *mail = self._tasks.run("rank", parts, n_results=3 + self._n, shard=shard)
+            counted.append(sums)
+            sent.append(mail)
+            self._changing[shard] = changing
+            if name not in ITERATED:
+                self._fixed[shard] = fixed
+        self._mail = [[mail[shard] for mail in sent] for shard in range(self._n)]
+        sums = [msgspec.msgpack.decode(packed, type=list[str]) for packed in self._tasks.fetch(counted)]
+        return [sum(map(int, column)) for column in zip(*sums, strict=True)]

@@ -1,4 +1,4 @@
-"""What the head and the shards of a crawl of several machines tell each other while they rank its pages (rank_far.py, rank_share.py)."""
+"""What the head tells the shards of a crawl of several machines while these rank its pages (rank_far.py, rank_share.py)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,10 @@ class Start(msgspec.Struct, frozen=True):
     variant: Variant = "all"
 
 
-class Step(msgspec.Struct, tag=True, frozen=True):
-    """An order of the head. mail: what other shards have sent; share: a number for all nodes, each step says which"""
+class Step(msgspec.Struct, frozen=True):
+    """An order of the head. share: a number for all nodes, each step says which; mail: what others have sent, which comes beside it"""
 
     name: str
-    start: Start | None = None
-    mail: Mail = {}
+    start: Start
     share: float = 0.0
-
-
-class Stepped(msgspec.Struct, frozen=True):
-    """The answer. sums: integers as decimal digits, since some have more than 64 bits; fault: why the shard cannot be read, "" if it can"""
-
     mail: Mail = {}
-    sums: list[str] = []
-    fault: str = ""

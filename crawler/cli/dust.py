@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
 
 if TYPE_CHECKING:
+    from thresher.crawler.analysis.dust_lists import Lists
     from thresher.filters.dust.canonize import Canonized, Canonizer
     from thresher.filters.dust.rules import LearnedRule
     from thresher.filters.dust.urllist import Sighting
@@ -56,17 +58,13 @@ def mine(source: str, site: str, top: int) -> int:
     standard input. `sketch` is a list of numbers (MinHash), or any text that is equal for equal pages; without it, pages are told apart
     by their sizes.
     """
-    from thresher.filters.dust.mine import Mining
-    from thresher.filters.dust.mine import mine as mine_list
-    from thresher.filters.dust.urllist import UrlList
+    from thresher.crawler.analysis.dust_mining import mined
 
-    lists = _read(source, site)
-    for name, seen in sorted(lists.items()):
-        known = UrlList.of(seen)
-        found = mine_list(known, Mining(at_most=top))
-        n_unproven = sum(learned.standing == "unproven" for learned in found)
-        click.echo(f"{printable(name)}: {len(known):,} URLs, likely rules: {len(found) - n_unproven:,}, unproven: {n_unproven:,}", err=True)
-        _print_rules(SiteRule(name, learned) for learned in found)
+    for found in mined(source, site, top, partial(_say_left_out, source)):
+        n_unproven = sum(learned.standing == "unproven" for learned in found.rules)
+        n_likely = len(found.rules) - n_unproven
+        click.echo(f"{printable(found.site)}: {found.n_urls:,} URLs, likely rules: {n_likely:,}, unproven: {n_unproven:,}", err=True)
+        _print_rules(SiteRule(found.site, learned) for learned in found.rules)
     return 0
 
 
@@ -244,12 +242,16 @@ def _read(source: str, site: str) -> dict[str, list[Sighting]]:
     from thresher.crawler.analysis.dust_lists import read_source
 
     lists = read_source(source, site)
+    _say_left_out(source, lists)
+    return dict(lists.of)
+
+
+def _say_left_out(source: str, lists: Lists) -> None:
     if lists.n_bad:
         click.echo(f"{source}: {lists.n_bad:,} of {lists.n_lines:,} lines left out; the first: {printable(lists.first_bad)}", err=True)
     if dropped := lists.dropped:
         said = f"{dropped.robots:,} by robots, {dropped.attacks:,} attacks, {dropped.other:,} others"
         click.echo(f"{source}: requests left out: {said}", err=True)
-    return dict(lists.of)
 
 
 def _read_rules(path: str) -> list[SiteRule]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,12 @@ from thresher.crawler.cli.choices import CANDIDATES, COUNTINGS, NEIGHBOURS
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.near_replica.mirrors import mirrors
 
 if TYPE_CHECKING:
+    from thresher.crawler.analysis.replica_comparing import Wanted
     from thresher.crawler.analysis.replica_pages import PagesRead
-    from thresher.filters.near_replica.batch import Cluster, Space, Tolerance
+    from thresher.crawler.analysis.tasks import Tasks
+    from thresher.filters.near_replica.batch import Tolerance
     from thresher.filters.near_replica.sketching import Recipe
 
 
@@ -61,6 +63,10 @@ class ReplicaOptions:
             raise UsageError(f"{' and '.join(wanted)}: each prints lines of its own kind. Choose one")
         if self.figure is not None and self.labels is None:
             raise UsageError("--figure: there is something to draw only with --evaluate LABELS.tsv")
+
+    def output(self) -> Wanted:
+        """Return what is printed."""
+        return "pairs" if self.pairs else "mirrors" if self.mirrors else "indexes" if self.indexes else "clusters"
 
     def recipe(self) -> Recipe:
         """Return how sketches of pages are made."""
@@ -167,75 +173,37 @@ def replicas(source: str, **options: Any) -> int:
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; a third field of 0 marks no replicas. If no line has one, all other pairs are
     no replicas. Tolerances up to --D and --C are tried.
     """
-    from thresher.filters.near_replica.batch import Space
+    from thresher.crawler.analysis.replica_comparing import compared
 
     wanted = ReplicaOptions(**options)
     wanted.check()
-    found = _read(source, wanted.recipe())
-    if wanted.labels is not None:
-        from thresher.crawler.cli.replicas_evaluate import evaluate
+    with ExitStack() as opened:
+        found, tasks = _read(source, wanted.recipe(), opened)
+        if wanted.labels is not None:
+            from thresher.crawler.cli.replicas_evaluate import evaluate
 
-        return evaluate(found.sketches, wanted.tolerance(), wanted.labels, wanted.figure)
-    for line in _lines(Space(found.sketches, wanted.tolerance()), wanted):
-        print_json(line)
+            return evaluate(found.sketches, wanted.tolerance(), wanted.labels, wanted.figure)
+        for line in compared(found.sketches, wanted.tolerance(), wanted.output(), tasks, partial(click.echo, err=True)):
+            print_json(line)
     return 0
 
 
-def _lines(space: Space, wanted: ReplicaOptions) -> Iterator[dict[str, Any]]:
-    from thresher.filters.near_replica.indexes import same_children
-
-    urls, hosts = space.sketches.urls, space.sketches.hosts
-    if wanted.indexes:
-        for group in same_children(space.sketches, space.r, of_texts=space.tolerance.resemblance or _DEFAULTS.resemblance):
-            yield {"representative": urls[group[0]], "same_children": [urls[page] for page in group[1:]]}
-        return
-    colliding = space.text_pairs()
-    if wanted.pairs:
-        for block in space.pairs(colliding):
-            for (one, other), random_projection, hyperlink_map, alike in zip(*(column.tolist() for column in block), strict=True):
-                yield {"a": urls[one], "b": urls[other], **_measured(random_projection, hyperlink_map, alike, space.tolerance.c)}
-        return
-    clusters = space.clusters(colliding)
-    n_replicas = sum(len(cluster.members) for cluster in clusters)
-    click.echo(f"{len(urls):,} pages, {len(clusters):,} clusters, {n_replicas:,} replicas of their representatives", err=True)
-    if not wanted.mirrors:
-        yield from (_cluster(urls, cluster, space.tolerance.c) for cluster in clusters)
-        return
-    groups = [cluster.copies() for cluster in clusters]
-    for mirror in mirrors(urls, hosts, space.sketches.texts, groups):
-        yield {"mirror": mirror.host, "of": mirror.of, "pages": mirror.pages, "replicas": mirror.replicas, "share": mirror.share}
-
-
-def _cluster(urls: list[str], cluster: Cluster, c: float) -> dict[str, Any]:
-    members = [
-        {"url": urls[one.page], **_measured(one.random_projection, one.hyperlink_map, one.resemblance, c)} for one in cluster.members
-    ]
-    return {"representative": urls[cluster.representative], "members": members}
-
-
-def _measured(random_projection: float, hyperlink_map: float, resemblance: float, c: float) -> dict[str, Any]:
-    return {
-        "resemblance": round(resemblance, 4),
-        "random_projection": round(random_projection, 6),
-        "hyperlink_map": round(hyperlink_map, 6),
-        "confirmed": hyperlink_map < c,
-    }
-
-
-def _read(source: str, recipe: Recipe) -> PagesRead:
-    """Read the pages; print on standard error what was left out.
+def _read(source: str, recipe: Recipe, opened: ExitStack) -> tuple[PagesRead, Tasks | None]:
+    """Read the pages; print on standard error what was left out. A crawl stays open; of one of several machines its tasks are returned.
 
     Raises:
         UsageError: If it has no page.
     """
     from thresher.crawler.analysis.replica_pages import read_lines, read_store
+    from thresher.crawler.analysis.tasks import tasks_of
     from thresher.storage.export.reading import reading as reading_store
 
+    tasks = None
     if source == "-":
         found = read_lines(sys.stdin.buffer, recipe)
     elif Path(source).is_dir():
-        with reading_store(Path(source)) as view:
-            found = read_store(view, recipe)
+        view = opened.enter_context(reading_store(Path(source)))
+        found, tasks = read_store(view, recipe), tasks_of(view)
     else:
         try:
             with open(source, "rb") as file:
@@ -247,4 +215,4 @@ def _read(source: str, recipe: Recipe) -> PagesRead:
         raise UsageError(f'{source}: nothing in it is a page, expected lines of {{"url": "http://…", "text": "…", "links": […]}}: {faults}')
     if faults:
         click.echo(f"{source}: of {found.n_read:,} some are left out or without text: {faults}", err=True)
-    return found
+    return found, tasks

@@ -11,7 +11,8 @@ from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cli.common import directory_argument, json_option, print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
-from thresher.storage.snapshots.manifest import Manifest
+from thresher.storage.partitions import read_partitions
+from thresher.storage.snapshots.manifest import TakenSnapshot
 from thresher.storage.snapshots.restoring import restore as restored
 from thresher.storage.snapshots.restoring import snapshots
 from thresher.storage.snapshots.targets import Target, is_url, target
@@ -32,10 +33,20 @@ def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
     TARGET is a folder or, with the extra `snapshots`, a URL that fsspec knows, such as s3://bucket/crawl. The first snapshot copies
     everything, each later one only what has changed. The crawl may be running. If `snapshots.target` is configured, a crawl takes
     snapshots itself.
+
+    On several machines TARGET must be `snapshots.target`: a snapshot of each machine is taken there, for `thresher cluster lost`.
     """
     from thresher.storage.snapshots.taking import take
 
-    _show(take(Path(directory), _target(where), keep=keep), as_json=as_json)
+    table = read_partitions(Path(directory))
+    if table is not None and len(set(table.machines)) > 1:
+        require(directory, module="ray", extra="ray")
+        from thresher.crawler.machines import command
+
+        for machine, taken in command.snapshot(Path(directory), where, keep):
+            _show(taken, as_json=as_json, machine=machine)
+        return 0
+    _show(TakenSnapshot.of(take(Path(directory), _target(where), keep=keep)), as_json=as_json)
     return 0
 
 
@@ -54,7 +65,7 @@ def restore(where: str, directory: str | None, number: int | None, is_list: bool
     if is_list == (directory is not None):
         raise UsageError("restore: expected DIR or --list, found " + ("both" if is_list else "neither"))
     for manifest in snapshots(_target(where)) if directory is None else [restored(_target(where), Path(directory), number)]:
-        _show(manifest, as_json=as_json)
+        _show(TakenSnapshot.of(manifest), as_json=as_json)
     return 0
 
 
@@ -64,12 +75,11 @@ def _target(where: str) -> Target:
     return target(where)
 
 
-def _show(manifest: Manifest, *, as_json: bool) -> None:
-    n_bytes = sum(file.n_bytes for file in manifest.files)
+def _show(taken: TakenSnapshot, *, as_json: bool, machine: str = "") -> None:
     if as_json:
         names = ("number", "at", "pages", "new_bytes")
-        print_json({**{name: getattr(manifest, name) for name in names}, "bytes": n_bytes})
+        print_json(({"machine": machine} if machine else {}) | {name: getattr(taken, name) for name in names} | {"bytes": taken.n_bytes})
     else:
-        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.at))
-        size = f"{n_bytes / 1e6:,.1f} MB, of which {manifest.new_bytes / 1e6:,.1f} were new, compressed"
-        click.echo(f"snapshot {manifest.number} of {at}: {manifest.pages:,} pages, {size}")
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(taken.at))
+        size = f"{taken.n_bytes / 1e6:,.1f} MB, of which {taken.new_bytes / 1e6:,.1f} were new, compressed"
+        click.echo(f"{f'{machine}: ' if machine else ''}snapshot {taken.number} of {at}: {taken.pages:,} pages, {size}")

@@ -8,7 +8,7 @@ import secrets
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,12 +23,14 @@ from thresher.crawler.machines.losing import give_up, watch
 from thresher.crawler.machines.merging import MergedDisk
 from thresher.crawler.machines.moving import fits, redistribute
 from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, has_left, is_gone, members, require_machines, shared_out
+from thresher.crawler.machines.snapshotting import snapshots
 from thresher.crawler.process.supervisor import Display, Supervisor
 from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
+from thresher.storage.snapshots.manifest import TakenSnapshot
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 
@@ -208,6 +210,20 @@ def merge(directory: Path, machine: str) -> MergedDisk:
     makers = ShardMakers(directory.resolve(), [*table.machines, machine])
     try:
         return merging.merge(directory, table, machine, makers)
+    finally:
+        makers.close()
+
+
+def snapshot(directory: Path, where: str, keep: int) -> Iterator[tuple[str, TakenSnapshot]]:
+    """Take a snapshot of every machine's shards; yield (machine, its snapshot)."""
+    connect()
+    table = _table(directory)
+    require_machines(directory, table)
+    with reading_shard(directory) as view:
+        settings = view.settings.snapshots
+    makers = ShardMakers(directory.resolve(), table.machines)
+    try:
+        yield from snapshots(directory, table, settings, where, keep, makers)
     finally:
         makers.close()
 

@@ -21,7 +21,9 @@ from thresher.storage.moving import Arrival, Departure
 from thresher.storage.partitions import shard_path
 from thresher.storage.records import HOST, QUARANTINED
 from thresher.storage.schema import HOSTS
+from thresher.storage.snapshots.manifest import TakenSnapshot
 from thresher.storage.snapshots.restoring import restore_shard
+from thresher.storage.snapshots.taking import take_shards
 from thresher.storage.snapshots.targets import target
 from thresher.storage.store import Store
 from thresher.storage.view import View
@@ -63,6 +65,14 @@ class Restore(msgspec.Struct, frozen=True):
     owners: str
 
 
+class TakeSnapshot(msgspec.Struct, frozen=True):
+    """Take a snapshot of all shards here, which counts for senders. target: the snapshots of this machine; keep: how many of them"""
+
+    agents: list[int]
+    target: str
+    keep: int
+
+
 class CountReceived(msgspec.Struct, frozen=True):
     """Ask a shard how many messages of a sender it has carried out."""
 
@@ -93,9 +103,9 @@ def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) ->
         case "drop":
             return drop(directory, msgspec.json.decode(argument, type=int))
         case "bring":
-            order = msgspec.json.decode(argument, type=CopyShard)
+            copy = msgspec.json.decode(argument, type=CopyShard)
             assert fetch is not None, "a shard comes from somewhere"
-            return bring(directory, order.agent, order.files, fetch)
+            return bring(directory, copy.agent, copy.files, fetch)
         case "arrive":
             return _arrive(directory, msgspec.json.decode(argument, type=Ranges), fetch)
         case "depart":
@@ -105,6 +115,10 @@ def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) ->
         case "restore":
             restore = msgspec.json.decode(argument, type=Restore)
             return restore_shard(target(restore.target), directory, restore.agent, restore.owners)
+        case "snapshot":
+            order = msgspec.json.decode(argument, type=TakeSnapshot)
+            shards = [shard_path(directory, agent) for agent in order.agents]
+            return msgspec.to_builtins(TakenSnapshot.of(take_shards(directory, shards, target(order.target), keep=order.keep, marks=True)))
         case "received":
             asked = msgspec.json.decode(argument, type=CountReceived)
             with reading_shard(shard_path(directory, asked.agent)) as view:

@@ -1,4 +1,4 @@
-"""The shards of one machine for a command on the head: reads them, does jobs and steps with them. Free of the engine (ray_actors.py)."""
+"""The shards of one machine for a command on the head: reads and exports them, does steps with them. Free of the engine (ray_actors.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.crawler.analysis.jobs import JobServer
+from thresher.crawler.analysis.jobs import export
 from thresher.crawler.machines.far_merges import AskOf
 from thresher.crawler.machines.far_shards import FarShards
 from thresher.storage.carrying import FetchPiece, FilePiece, read_piece
@@ -21,17 +21,18 @@ class OwnShards:
         self._directory = directory
         self._shards = FarShards(directory)
         self._servers: dict[tuple[int, bool], ShardServer] = {}
-        self._jobs: dict[int, JobServer] = {}
 
     def read(self, agent: int, question: bytes, *, at_once: bool) -> bytes:
         """Answer a question about a shard."""
         return self._server(agent, at_once=at_once).answer(question)
 
-    def job(self, agent: int, step: bytes) -> bytes:
-        """Do a job with a shard, or a step of one."""
-        if agent not in self._jobs:
-            self._jobs[agent] = JobServer(self._server(agent, at_once=(agent, True) in self._servers).view)
-        return self._jobs[agent].answer(step)
+    def export(self, agent: int, order: bytes) -> bytes:
+        """Return columns of a shard, for tasks.
+
+        Raises:
+            StoreError: If it cannot be read.
+        """
+        return export(self._server(agent, at_once=(agent, True) in self._servers).view(), order)
 
     def step(self, what: str, argument: bytes, fetch: FetchPiece | None = None, ask_of: AskOf | None = None) -> bytes:
         """Do a step with a shard, which may change it; `fetch` and `ask_of` read from another machine."""
@@ -44,7 +45,6 @@ class OwnShards:
 
     def close(self) -> None:
         """Close the readers; the next question opens its shard again."""
-        self._jobs.clear()
         for server in self._servers.values():
             server.close()
 

@@ -1,4 +1,4 @@
-"""The actors that Ray starts: one on each machine, and the directory on the head. Their arguments and answers are bytes.
+"""The actors that Ray starts: one on each machine, and the directory on the head; and its tasks. Arguments and answers are bytes.
 
 Ray starts each on the machine whose disk its resource names, starts it again there when it has died, and carries the calls. Ray does
 nothing else: data that must not be lost are on the agents' disks, and leases decide which machine may request.
@@ -7,21 +7,24 @@ nothing else: data that must not be lost are on the agents' disks, and leases de
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import msgspec
 import ray
 from ray.util.metrics import Counter, Gauge
 
-from thresher.crawler.cluster.lease import LEASE_S, boot_s
+from thresher.crawler.analysis.jobs import run
+from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.machines import directory_file
-from thresher.crawler.machines.directory import Directory, DirectoryAnswer
+from thresher.crawler.machines.directory import DirectoryAnswer
+from thresher.crawler.machines.directory_life import LOOK_S, DirectoryLife
 from thresher.crawler.machines.far_shards import FarShards
 from thresher.crawler.machines.figures import Figures
 from thresher.crawler.machines.machine import Machine
-from thresher.crawler.machines.names import DIRECTORY, namespace
+from thresher.crawler.machines.names import DIRECTORY, directory_namespace, namespace
 from thresher.crawler.machines.own_shards import OwnShards
 from thresher.crawler.machines.supervision import Begin, MachineCall
 from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
@@ -36,38 +39,35 @@ _encode = msgspec.json.encode
 
 
 class DirectoryActor:
-    """The actor of the directory, in a run of a crawl."""
+    """The actor of a crawl's directory. It is detached: no command owns it, and it ends itself when its command is gone."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        self._lock = directory_file.hold(self._path)
-        known = directory_file.read(self._path)
-        self._directory = Directory(known, lambda state: directory_file.write(self._path, state), boot_s())
+        self._life = DirectoryLife(Path(path))
+        self._me = ray.get_runtime_context().current_actor
+        Thread(target=self._look, daemon=True).start()
 
     def order(self, what: str, run: str) -> bool:
         """Carry out an order of a run's supervisor: begin, keep or stop; return whether the run counts."""
-        match what:
-            case "begin":
-                self._directory.begin(run, boot_s())
-            case "stop":
-                self._directory.stop(run)
-        return self._directory.keep(run, boot_s())
+        return self._life.order(what, run)
 
     def ask(self, what: str, machine: str, life: str, run: str) -> bytes:
         """Answer a machine: join, renew or leave."""
-        match what:
-            case "join":
-                answer = self._directory.join(machine, life, run)
-            case "renew":
-                answer = self._directory.renew(machine, life, run, boot_s())
-            case _:
-                self._directory.leave(machine, life)
-                answer = DirectoryAnswer()
-        return _encode(answer)
+        return _encode(self._life.ask(what, machine, life, run))
 
     def turns(self, machine: str, life: str, run: str, call: bytes) -> bytes:
         """Take what a machine says of its turns at addresses, and answer."""
-        return _encode(self._directory.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall), boot_s()))
+        return _encode(self._life.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall)))
+
+    def _look(self) -> None:
+        while not self._life.look():
+            time.sleep(LOOK_S)
+        ray.kill(self._me)  # so that Ray does not start it again
+
+
+def run_task(name: str, *parts: bytes) -> bytes | list[bytes]:
+    """Run a task on exports and on what other tasks returned (crawler/analysis/jobs.py)."""
+    found = run(name, parts)
+    return found[0] if len(found) == 1 else found
 
 
 class ShardActor:
@@ -80,9 +80,9 @@ class ShardActor:
         """Answer a question about a shard."""
         return self._here.read(agent, question, at_once=at_once)
 
-    def job(self, agent: int, step: bytes) -> bytes:
-        """Do a job with a shard, or a step of one."""
-        return self._here.job(agent, step)
+    def export(self, agent: int, order: bytes) -> bytes:
+        """Return columns of a shard, which Ray keeps on this machine for tasks."""
+        return self._here.export(agent, order)
 
     def shard(self, what: str, argument: bytes) -> bytes:
         """Do a step with a shard."""
@@ -160,7 +160,8 @@ class MachineActor:
         """Call another actor of the run. A handle that failed is looked up again."""
         try:
             if name not in self._handles:
-                self._handles[name] = await asyncio.to_thread(ray.get_actor, name, namespace(self._begin.run))
+                place = directory_namespace(self._begin.secret) if name == DIRECTORY else namespace(self._begin.run)
+                self._handles[name] = await asyncio.to_thread(ray.get_actor, name, place)
             async with asyncio.timeout(within_s):
                 answer = await getattr(self._handles[name], method).remote(*arguments)
         except BaseException:

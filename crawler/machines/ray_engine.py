@@ -18,26 +18,29 @@ from ray.exceptions import RayError
 
 from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
-from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
+from thresher.crawler.core.errors import StoreError, StoreLockedError, ThresherError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
 from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
 from thresher.crawler.machines.far_shards import ShardAnswer
-from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
-from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
+from thresher.crawler.machines.names import DIRECTORY, RESOURCE, directory_namespace, namespace, resource
+from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor, run_task
 from thresher.crawler.machines.supervision import Begin
 from thresher.crawler.process.places import Away, Note
 from thresher.crawler.version import VERSION
-from thresher.storage.partitions import Partitions
-from thresher.storage.ways import Ask
+from thresher.storage.lock import CrawlLock
+from thresher.storage.partitions import COMMAND_LOCK, Partitions
+from thresher.storage.ways import Ask, Part
 
 _START_S: Final = 60.0  # most seconds until an actor answers for the first time
 _LEAVE_S: Final = 20.0
 _DEATH_S: Final = 60.0  # seconds until Ray has certainly noticed that a machine is gone
 _READ_S: Final = 600.0
 _LONGEST_S: Final = 86_400.0  # most seconds of a step that reads a whole shard; if the machine dies, Ray notices it before
+_LOOK_S: Final = 0.1
 _SHARE: Final = 0.001  # share of a machine's resource that each actor takes
+_SHARE_OF_TASKS: Final = 0.9  # and all tasks that run there at a time
 _encode = msgspec.json.encode
 
 
@@ -135,6 +138,7 @@ class FarReading:
         """
         require_machines(directory, table)
         self._machines = table.machines
+        self._n_cores = {member.name: member.n_cores for member in members()}
         elsewhere = [name for name in dict.fromkeys(table.machines) if name != table.machines[0]]
         self._actors = {name: _placed(ShardActor, name).remote(str(directory.resolve())) for name in elsewhere}
 
@@ -142,9 +146,28 @@ class FarReading:
         read = self._actors[self._machines[agent]].read
         return self._asking(agent, lambda question: read.remote(agent, at_once, question), _READ_S)
 
-    def job_of(self, agent: int) -> Ask:
-        job = self._actors[self._machines[agent]].job
-        return self._asking(agent, lambda step: job.remote(agent, step), _LONGEST_S)
+    def export(self, agent: int, order: bytes) -> Part:
+        return self._actors[self._machines[agent]].export.remote(agent, order)
+
+    def put(self, packed: bytes) -> Part:
+        return ray.put(packed)
+
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        """Start a task; on a machine as many run at a time as it has cores. One that a dead machine has not ended runs again."""
+        placed: dict[str, Any] = {"scheduling_strategy": "SPREAD"}
+        if agent is not None:
+            machine = self._machines[agent]
+            placed = {"resources": {resource(machine): round(_SHARE_OF_TASKS / max(1, self._n_cores[machine]), 4)}}
+        refs = ray.remote(run_task).options(num_cpus=0, num_returns=n_results, **placed).remote(name, *parts)
+        return [refs] if n_results == 1 else refs
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        try:
+            return [bytes(found) for found in ray.get([*parts], timeout=_LONGEST_S)]
+        except (RayError, TimeoutError) as error:
+            if isinstance(cause := getattr(error, "cause", None), ThresherError):
+                raise cause from None
+            raise StoreError(f"a machine does not answer ({type(error).__name__}): its shards cannot be read now") from None
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         order = _encode(ChangeShard(agent, what, msgspec.Raw(argument)))
@@ -227,15 +250,46 @@ class Run:
     """One run of a crawl: its actors, from `begun` on."""
 
     def __init__(self, directory: Path, table: Partitions, secret: bytes, snapshots: SnapshotSettings, *, settle: bool) -> None:
+        """Start the actors.
+
+        Raises:
+            StoreLockedError: If another command runs this crawl.
+            UsageError: If what an earlier command has left does not end.
+        """
         self._path = directory
         self._name = secrets.token_hex(6)
+        self._head = table.machines[0]
+        self._place = directory_namespace(secret)
+        self._command = CrawlLock(directory / COMMAND_LOCK)
         names = dict.fromkeys(table.machines)
-        self._directory_actor = self._actor(DirectoryActor, DIRECTORY, table.machines[0]).remote(str(directory))
+        try:
+            self._end_earlier()
+            self._directory_actor = self._directory_there()
+        except BaseException:
+            self._command.release()
+            raise
         begins = {
             name: Begin(name, str(directory), _encode(table), secret, self._name, settle=settle, version=VERSION, snapshots=snapshots)
             for name in names
         }
         self._actors = {name: self._actor(MachineActor, name, name).remote(_encode(begins[name])) for name in names}
+
+    def _end_earlier(self) -> None:
+        """End the directory that an earlier command has left. This one holds the lock of commands, so that one is gone."""
+        until = time.monotonic() + _LEAVE_S
+        while True:
+            try:
+                ray.kill(ray.get_actor(DIRECTORY, self._place))
+            except ValueError:  # there is none
+                return
+            if time.monotonic() > until:
+                raise UsageError(f"{self._path}: the directory of an earlier run does not end. Start the cluster again")
+            time.sleep(_LOOK_S)
+
+    def _directory_there(self) -> Any:
+        """Return the directory's actor, which begins if there is none. No process owns it (directory_life.py)."""
+        options = {"name": DIRECTORY, "namespace": self._place, "lifetime": "detached", "get_if_exists": True, "max_restarts": -1}
+        return _placed(DirectoryActor, self._head, **options, max_task_retries=0).remote(str(self._path))
 
     def _actor(self, kind: Any, name: str, machine: str) -> Any:
         options = {"name": name, "namespace": namespace(self._name), "max_restarts": -1, "max_task_retries": 0}
@@ -268,9 +322,10 @@ class Run:
             self._end()
 
     def _end(self) -> None:
-        """End the actors: the next run of this process needs the name of the directory actor."""
+        """End the actors."""
         for actor in (self._directory_actor, *self._actors.values()):
             ray.kill(actor)
+        self._command.release()
 
     async def call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
         """Call a machine.
@@ -288,9 +343,11 @@ class Run:
     async def _keep(self, give_up: Callable[[], None]) -> None:
         """Send the directory signs of life of the supervisor, until cancelled."""
         while True:
-            with suppress(Away):
+            try:
                 if not await self._order("keep", LEASE_S):
                     give_up()
+            except Away:  # it has ended, if this process was stopped for long
+                self._directory_actor = await asyncio.to_thread(self._directory_there)
             await asyncio.sleep(RENEW_S)
 
 

@@ -19,7 +19,7 @@ Memory: 200 bytes a page beside its sketch, 16 bytes a candidate. Time: benchmar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -33,7 +33,7 @@ from thresher.filters.near_replica.hyperlink_map import I64, Children, hyperlink
 from thresher.filters.near_replica.minhash import agreement, band_pairs
 from thresher.filters.near_replica.neighbours import is_same
 from thresher.filters.near_replica.random_projection import F64, Scale
-from thresher.filters.near_replica.resemblance import resemblances
+from thresher.filters.near_replica.resemblance import U32, resemblances
 from thresher.filters.near_replica.sketching import Sketches
 
 Bools = npt.NDArray[np.bool_]
@@ -91,6 +91,21 @@ class TextPairs(NamedTuple):
     resemblance: F64  # (m,)
 
 
+class Points(NamedTuple):
+    """Where all pages lie: signatures, maps."""
+
+    r: F64
+    x: F64
+
+
+class ComparedTexts(NamedTuple):
+    """A text of each class. The fields are those of `Space` and `Sketches`."""
+
+    r: F64
+    minima: U32
+    least: U32
+
+
 class CollidingPages(NamedTuple):
     """A block of colliding pages."""
 
@@ -124,38 +139,33 @@ class Cluster:
 class Space:
     """A set of pages with their signatures, maps and classes."""
 
-    def __init__(self, sketches: Sketches, tolerance: Tolerance, children: Children | None = None) -> None:
+    def __init__(self, sketches: Sketches, tolerance: Tolerance, children: Children | None = None, points: Points | None = None) -> None:
+        """Create the space.
+
+        Args:
+            children: The links between the pages, if known.
+            points: Their signatures and maps, if known.
+        """
         self.sketches = sketches
         self.tolerance = tolerance
         self.classes = _classes(sketches.texts)
-        said = sketches.projections[self.classes.firsts]
-        self.r = Scale.of(said, least=_WIDTH)(sketches.projections) if len(said) else np.zeros_like(sketches.projections)
         self.children = children if children is not None else sketches.children()
-        rule = tolerance
-        self.x = scaled(hyperlink_map(self.children, self.r, gamma=rule.gamma, iterations=rule.iterations, mean=rule.mean))
+        self.r, self.x = points if points is not None else self._points()
         self._hosts = np.unique(np.array(sketches.hosts, dtype=np.str_), return_inverse=True)[1]
+
+    def _points(self) -> Points:
+        said, rule = self.sketches.projections[self.classes.firsts], self.tolerance
+        r = Scale.of(said, least=_WIDTH)(self.sketches.projections) if len(said) else np.zeros_like(self.sketches.projections)
+        return Points(r, scaled(hyperlink_map(self.children, r, gamma=rule.gamma, iterations=rule.iterations, mean=rule.mean)))
 
     def text_pairs(self) -> TextPairs:
         """Return the classes that collide by text."""
-        firsts, rule = self.classes.firsts, self.tolerance
-        r, minima = self.r[firsts], self.sketches.minima[firsts]
-        if rule.candidates is Candidates.BANDS:
-            pairs = band_pairs(minima, r[:, 0], rows=rule.rows)
-        else:
-            blocks = close_pairs(r, np.full(r.shape[1], rule.d))
-            pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *blocks])
-        random_projection = _distances(r, pairs)
-        keep = random_projection < rule.d
-        keep[keep] = agreement(minima, pairs[keep]) >= _CHANCE * rule.resemblance
-        pairs, random_projection = pairs[keep], random_projection[keep]
-        alike = resemblances(self.sketches.least[firsts], pairs)
-        keep = alike >= rule.resemblance
-        alone, n = np.arange(len(r)), len(r)
-        return TextPairs(
-            np.concatenate((np.column_stack((alone, alone)), pairs[keep])),
-            np.concatenate((np.zeros(n), random_projection[keep])),
-            np.concatenate((np.ones(n), alike[keep])),
-        )
+        return together([similar(self.compared(), self.tolerance)], len(self.classes.firsts))
+
+    def compared(self) -> ComparedTexts:
+        """Return the first page of each class: the texts that are compared."""
+        firsts = self.classes.firsts
+        return ComparedTexts(self.r[firsts], self.sketches.minima[firsts], self.sketches.least[firsts])
 
     def pairs(self, found: TextPairs) -> Iterator[CollidingPages]:
         """Yield all colliding pages in blocks."""
@@ -220,6 +230,44 @@ class Space:
         is_one_text = self.classes.of[one] == self.classes.of[other]
         alike = 1.0 if is_one_text else float(resemblances(self.sketches.least, np.array([[one, other]]))[0])
         return Replica(other, random_projection, hyperlink_map, alike)
+
+
+def similar(texts: ComparedTexts, rule: Tolerance, bands: Sequence[int] | None = None) -> TextPairs:
+    """Return the pairs of different texts that collide.
+
+    Args:
+        bands: Those by which candidates are found, of `Candidates.BANDS`; None: all.
+    """
+    if rule.candidates is Candidates.BANDS:
+        pairs = band_pairs(texts.minima, texts.r[:, 0], rows=rule.rows, bands=bands)
+    else:
+        blocks = close_pairs(texts.r, np.full(texts.r.shape[1], rule.d))
+        pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *blocks])
+    random_projection = _distances(texts.r, pairs)
+    keep = random_projection < rule.d
+    keep[keep] = agreement(texts.minima, pairs[keep]) >= _CHANCE * rule.resemblance
+    pairs, random_projection = pairs[keep], random_projection[keep]
+    alike = resemblances(texts.least, pairs)
+    keep = alike >= rule.resemblance
+    return TextPairs(pairs[keep], random_projection[keep], alike[keep])
+
+
+def together(parts: Sequence[TextPairs], n: int) -> TextPairs:
+    """Return the pairs of all parts, each once, and each of `n` classes with itself.
+
+    Args:
+        parts: One, or several that are sorted.
+    """
+    pairs, random_projection, alike = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if len(parts) > 1:
+        _, firsts = np.unique(pairs[:, 0] * max(n, 1) + pairs[:, 1], return_index=True)
+        pairs, random_projection, alike = pairs[firsts], random_projection[firsts], alike[firsts]
+    alone = np.arange(n)
+    return TextPairs(
+        np.concatenate((np.column_stack((alone, alone)), pairs)),
+        np.concatenate((np.zeros(n), random_projection)),
+        np.concatenate((np.ones(n), alike)),
+    )
 
 
 def _classes(texts: list[bytes]) -> Classes:

@@ -11,6 +11,7 @@ Memory: 8 bytes a candidate pair. Time: 1 µs a page and band.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -24,22 +25,28 @@ _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
 
 
-def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 128) -> I64:
+def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 128, bands: Sequence[int] | None = None) -> I64:
     """Return the pairs of rows that agree in a band: (m, 2), the smaller row first, each pair once, sorted.
 
     Args:
         sketches: (n, k), each row k slots.
         along: (n,), the sort key of a crowd.
         rows: Slots a band.
+        bands: Numbers of the bands that count; None: all.
     """
     n = len(sketches)
     codes = [np.empty(0, dtype=np.int64)]
-    for first in range(0, sketches.shape[1] - rows + 1, rows):
+    for first in (band * rows for band in (range(n_bands(sketches, rows)) if bands is None else bands)):
         hashes = _hashes(sketches[:, first : first + rows])
         order = np.lexsort((along, hashes))
         codes.append(_neighbours(order, hashes[order], crowd, n))
     merged = np.unique(np.concatenate(codes))
     return np.column_stack((merged // max(n, 1), merged % max(n, 1)))
+
+
+def n_bands(sketches: U32, rows: int) -> int:
+    """Return the number of bands of sketches."""
+    return int(sketches.shape[1]) // rows
 
 
 def agreement(sketches: U32, pairs: I64) -> F64:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ _MIN_SAMPLE: Final = 8  # pages of a host needed to find what they share
 _SAMPLE: Final = 1024  # pages of a host, evenly chosen, by which it is found
 _SHARE: Final = 0.5
 _MOST_HELD: Final = 32 << 20  # words
+MOST_LEARNED: Final = 10_000  # pages of a host whose words are in memory together
 _NO_SHINGLES: Final = np.empty(0, dtype=np.uint64)
 _LOW: Final = np.uint64(0xFFFF_FFFF)
 
@@ -183,26 +184,33 @@ class Sketcher:
         """Learn a host's boilerplate from its collected pages, and sketch them."""
         held = self._held.pop(host)
         self._n_all_held -= self._n_kept.pop(host)
-        self._boilerplate[host] = _boilerplate([tokens for _, tokens in held], self._recipe)
+        self._boilerplate[host] = shared_by([tokens for _, tokens in held], self._recipe)
         for number, tokens in held:
             self.put(number, sketch(tokens, self._boilerplate[host], self._recipe))
 
 
 def sketch_host(pages: Iterable[U64], recipe: Recipe) -> Iterator[PageSketch]:
-    """Yield the sketches of a host's pages. What they share is learned from all of them, or from the first with 256 MB of words.
+    """Yield the sketches of a host's pages.
 
     Args:
         pages: Hashes of the words of each, in order.
     """
-    coming, held, n_held = iter(pages), list[U64](), 0
-    for tokens in coming:
+    coming = iter(pages)
+    held = first_pages(coming)
+    shared = shared_by(held, recipe)
+    for tokens in chain(held, coming):
+        yield sketch(tokens, shared, recipe)
+
+
+def first_pages(pages: Iterable[U64]) -> list[U64]:
+    """Return the first pages of a host, from which it is learned what they share: 10,000, or fewer with 256 MB of words."""
+    held, n_held = list[U64](), 0
+    for tokens in islice(pages, MOST_LEARNED):
         held.append(tokens)
         n_held += tokens.size
         if n_held > _MOST_HELD:
             break
-    shared = _boilerplate(held, recipe) if recipe.strip else _NO_SHINGLES
-    for tokens in chain(held, coming):
-        yield sketch(tokens, shared, recipe)
+    return held
 
 
 def sketch(tokens: U64, shared: U64, recipe: Recipe) -> PageSketch:
@@ -218,8 +226,10 @@ def sketch(tokens: U64, shared: U64, recipe: Recipe) -> PageSketch:
     return PageSketch(fingerprint(content), project(content, recipe.k, recipe.counting), minima, least(hashes))
 
 
-def _boilerplate(pages: Sequence[U64], recipe: Recipe) -> U64:
-    """Return what most of a host's pages share; nothing if too few have words."""
+def shared_by(pages: Sequence[U64], recipe: Recipe) -> U64:
+    """Return what most of a host's pages share; nothing if too few have words, or if nothing is to be removed."""
+    if not recipe.strip:
+        return _NO_SHINGLES
     distinct = list({fingerprint(tokens): tokens for tokens in pages if tokens.size}.values())
     sample = distinct[:: -(-len(distinct) // _SAMPLE)] if len(distinct) >= _MIN_SAMPLE else []
     return learn(sample, width=recipe.shingle, share=_SHARE)

@@ -82,6 +82,21 @@ class Manifest(msgspec.Struct, frozen=True):
     files: list[FileChunks]
 
 
+class TakenSnapshot(msgspec.Struct, frozen=True):
+    """What is told of a snapshot. n_bytes: of all of it; new_bytes: of these, written for it; at: by its machine's clock"""
+
+    number: int
+    at: float
+    pages: int
+    n_bytes: int
+    new_bytes: int
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> TakenSnapshot:
+        n_bytes = sum(file.n_bytes for file in manifest.files)
+        return cls(manifest.number, manifest.at, manifest.pages, n_bytes, manifest.new_bytes)
+
+
 def packed(place: ChunkPlace) -> bytes:
     """Return a place in the format of a manifest."""
     return _PLACE.pack(*place)

@@ -26,7 +26,7 @@ from backports import zstd
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.storage.directory import require_store
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.partitions import read_partitions, require_crawl, shard_paths
+from thresher.storage.partitions import COMMAND_LOCK, DIRECTORY, read_partitions, require_crawl, shard_paths
 from thresher.storage.private import private
 from thresher.storage.snapshots.cut import Frozen, frozen
 from thresher.storage.snapshots.manifest import (
@@ -51,7 +51,9 @@ from thresher.storage.unfinished import FOLDERS
 
 PACK_BYTES: Final = 32 << 20
 _LOCK = "snapshot.lock"
-_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", MARKS, _LOCK))  # files of processes, or frozen ones
+_STAYS: Final = frozenset(
+    ("crawl.lock", "lock.mdb", "data.mdb", "working", MARKS, _LOCK, COMMAND_LOCK, f"{DIRECTORY}.lock")
+)  # files of processes, or frozen ones
 _WORN: Final = 0.25  # share of a pack
 
 

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from thresher.config.settings import Settings
-from thresher.crawler.analysis.jobs import JobServer
+from thresher.crawler.analysis import jobs
+from thresher.crawler.analysis.columns import unpack
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines.courier import Courier
 from thresher.crawler.machines.far_shards import FarShards
@@ -74,14 +75,21 @@ async def test_a_parcel_that_is_a_pickle_is_refused(tmp_path: Path, evil: bytes)
 def test_a_question_a_step_and_an_answer_that_are_pickles_are_refused(shard: Path, evil: bytes) -> None:
     """Mutation: what msgspec cannot read is tried as a pickle."""
     server = ShardServer(shard, at_once=False)
-    readers: list[Callable[[bytes], object]] = [server.answer, JobServer(server.view).answer]
+    readers: list[Callable[[bytes], object]] = [server.answer, partial(jobs.export, server.view()), unpack]
     readers += [partial(FarShards(shard).answer, what) for what in STEPS]
     readers += [partial(msgspec.json.decode, type=kind) for kind in (Begin, MachineCall, Events, TurnsCall)]
+    readers += map(_task, jobs.TASKS)
     readers.append(lambda packed: FarView(shard, lambda _question: packed))
     for read in readers:
         with pytest.raises(msgspec.DecodeError):
             read(evil)
     server.close()
+
+
+def _task(name: str) -> Callable[[bytes], object]:
+    """Return a function that gives a task the same bytes for each of its parts."""
+    n_parts = len(inspect.signature(jobs.TASKS[name]).parameters)
+    return lambda packed: jobs.run(name, [packed] * n_parts)
 
 
 def test_no_file_that_takes_part_reads_pickles() -> None:
@@ -110,3 +118,5 @@ def test_what_ray_carries_is_bytes_and_names() -> None:
             assert {*kinds.values()} <= {"str", "bytes", "int", "bool"}, (actor, name)
             assert signature.return_annotation in ("bytes", "bool", "None"), (actor, name)
     assert n_methods > 12
+    of_tasks = inspect.signature(ray_actors.run_task).parameters.values()
+    assert {parameter.annotation for parameter in of_tasks} == {"str", "bytes"}, "of tasks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from harness import crawl, demo, options, write_config
 from hypothesis import given
 from hypothesis import strategies as st
 from long import shortened
+from tasks_here import TasksHere
 
 from thresher.config.settings import SnapshotSettings
 from thresher.crawler.analysis.crawl_measures import measure, measure_by_machines
-from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.analysis.rank_far import RankChoice
 from thresher.crawler.analysis.ranking import Ranking, of_store, rank, rank_by_machines
 from thresher.crawler.cluster.lease import LEASE_S
@@ -36,6 +36,7 @@ from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.merging import require_merged
 from thresher.crawler.machines.moving import fits, placed, redistribute
 from thresher.crawler.machines.own_shards import OwnShards
+from thresher.crawler.machines.snapshotting import snapshots
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import FilePiece, files_of, read_piece
@@ -52,7 +53,7 @@ from thresher.storage.snapshots.taking import take_shards
 from thresher.storage.snapshots.targets import FolderTarget
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
-from thresher.storage.ways import connect_by
+from thresher.storage.ways import Part, connect_by
 
 NAMES = ("a", "b", "c")
 
@@ -77,6 +78,7 @@ class Disks:
             self._secret, self._settings = view.secret, msgspec.json.encode(view.settings)
         self.n_left = -1  # steps until the command dies
         self._servers: dict[int, ShardServer] = {}
+        self._tasks = TasksHere(lambda agent: self.table.machines[agent], lambda agent: self._servers[agent].view())
 
     @property
     def head(self) -> Path:
@@ -112,8 +114,17 @@ class Disks:
         self._servers[agent] = ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once)
         return self._servers[agent].answer
 
-    def job_of(self, agent: int) -> Callable[[bytes], bytes]:
-        return JobServer(self._servers[agent].view).answer
+    def export(self, agent: int, order: bytes) -> Part:
+        return self._tasks.export(agent, order)
+
+    def put(self, packed: bytes) -> Part:
+        return self._tasks.put(packed)
+
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        return self._tasks.task(name, parts, n_results, agent)
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        return self._tasks.fetch(parts)
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         return bytes(self.ask(self.table.machines[agent], "change", ChangeShard(agent, what, msgspec.Raw(argument))))
@@ -308,6 +319,31 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     assert len(asked_at) >= n_hosts
     assert all(at > now + LEASE_S for at in asked_at), "the lost machine may have a lease so long"
     assert disks.table.machines == ["a", "a"]
+    assert rested(disks.known()) == rested(before)
+
+
+def test_a_snapshot_that_is_taken_by_hand_takes_the_place_of_a_lost_disk(crawled: Path, tmp_path: Path) -> None:
+    """Mutations: shards of other machines are left out; the snapshot does not count for senders; a target that nothing reads is taken."""
+    disks, kept = Disks(tmp_path, crawled), tmp_path / "kept"
+    disks.redistribute("a", "b", "b")
+    for name in "ab":
+        write_partitions(disks.disks[name], disks.table)
+    before, own = disks.known(), SnapshotSettings(target=str(kept))
+    for configured, why in ((SnapshotSettings(), "which is not set"), (own, f"which is {kept}")):
+        with pytest.raises(UsageError, match=why):
+            [*snapshots(disks.head, disks.table, configured, str(tmp_path / "other"), 2, disks)]
+    for number in (1, 2):
+        taken = dict(snapshots(disks.head, disks.table, own, f"{kept}/", 1, disks))
+        assert {machine: one.number for machine, one in taken.items()} == {"a": number, "b": number}
+    with open_view(disks.head) as view:
+        assert sum(one.pages for one in taken.values()) == view.counters.get("pages") > 0
+    shards = [shard_path(disks.disks["b"], agent) for agent in (1, 2)]
+    assert all((shard / "kept.json").exists() for shard in shards)
+    for shard in shards:
+        shutil.rmtree(shard)
+    with reading_shard(disks.head) as view:
+        settings = msgspec.structs.replace(view.settings, snapshots=own)
+    assert give_up(disks.head, disks.table, "b", settings, disks) == [1, 2]
     assert rested(disks.known()) == rested(before)
 
 

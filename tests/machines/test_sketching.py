@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from harness import demo, options, resume
+from tasks_here import ANYWHERE, TasksHere
 
 from thresher.config.load import load
 from thresher.crawler.analysis import replica_sketches
-from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.analysis.replica_links import LinkedUrls
 from thresher.crawler.analysis.replica_pages import PagesRead, read_store
 from thresher.filters.near_replica.sketching import Recipe, url_hashes
@@ -31,20 +31,15 @@ SECRET = b"t" * 32  # with it both machines have sites
 class Way:
     """Leads to the shard on machine b."""
 
-    def __init__(self, disk: Path, asked: list[bytes]) -> None:
-        """asked: takes the jobs"""
+    def __init__(self, disk: Path, ways: list[Way]) -> None:
+        """ways: takes this one"""
         self._server = ShardServer(shard_path(disk, 1), at_once=True)
-        self._asked = asked
+        self.tasks = TasksHere(lambda agent: "ab"[agent], lambda _agent: self._server.view())
+        self.export, self.put, self.task, self.fetch = self.tasks.export, self.tasks.put, self.tasks.task, self.tasks.fetch
+        ways.append(self)
 
     def ask_of(self, _agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
         return self._server.answer
-
-    def job_of(self, _agent: int) -> Callable[[bytes], bytes]:
-        def answer(job: bytes) -> bytes:
-            self._asked.append(job)
-            return JobServer(self._server.view).answer(job)
-
-        return answer
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         raise AssertionError("a shard would be changed")
@@ -73,8 +68,8 @@ def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, 
     table = read_partitions(store)
     assert table is not None
     write_partitions(head, msgspec.structs.replace(table, machines=["a", "b"]))
-    asked: list[bytes] = []
-    connect_by(lambda _path, _table: Way(other, asked))
+    ways: list[Way] = []
+    connect_by(lambda _path, _table: Way(other, ways))
     for most in (5, 500):  # pages of the hosts of one question
         monkeypatch.setattr(replica_sketches, "_PAGES", most)
         two, _ = _sketched(head)
@@ -83,8 +78,12 @@ def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, 
             assert getattr(two.sketches, field) == getattr(one.sketches, field)
         for field in ("projections", "minima", "least", "links", "link_starts"):
             assert getattr(two.sketches, field).tobytes() == getattr(one.sketches, field).tobytes()
-    assert any(b"SketchJob" in job for job in asked)
-    assert any(b"TargetsJob" in job for job in asked)
+        ran = ways[-1].tasks.ran
+        assert {machine for what, machine in ran if what == "sketch"} == {"a", "b", ANYWHERE}
+        assert ("WordsExport", ANYWHERE) in ways[-1].tasks.carried, "of hosts whose pages lie on both"
+        assert ("WordsExport", "a") not in ways[-1].tasks.carried
+        assert (("learn", "b") in ran) == (most == 5), "what a large host's pages share is learned before they are sketched"
+        assert ("TargetsExport", "b") in ran
     assert _linked(head) == _linked(store)
 
 

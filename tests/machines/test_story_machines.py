@@ -13,6 +13,7 @@ from analyses import on_one_disk, read, said, without_order
 from harness import demo, differences, findings
 from judging import crowded_addresses
 from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
+from tasks_here import ANYWHERE, HEAD
 from two_machines import ADDRESS_DELAY_S, TABLE, WEB, Places, n_requests, nothing, reference_of, settings_for, until
 
 from thresher.crawler.machines import back_offs
@@ -86,10 +87,17 @@ def _figures_are_those_of(status: Status, places: Places) -> None:
 
 
 def _assert_both_computed(places: Places) -> None:
-    assert not any(b"bodies" in question or b"Words" in question for question in places.questions), "no body or word leaves its machine"
-    assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
-    for job, what in ((b"LooksJob", "DUST"), (b"SketchJob", "replicas"), (b"TargetsJob", "links of replicas")):
-        assert any(job in step for step in places.steps), f"both machines sketch pages for {what}"
+    """Each machine's tasks compute from its own exports, of which the head gets none but hashes of links."""
+    tasks = places.tasks_here
+    assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
+    for name in ("rank", "looks", "sketch"):
+        assert {machine for what, machine in tasks.ran if what == name} == {"a", "b"}, name
+    assert tasks.ran.count(("rank", "b")) > 9
+    assert {("mine", ANYWHERE), ("points", ANYWHERE), ("similar", ANYWHERE), ("lines", ANYWHERE)} <= {*tasks.ran}
+    exports = {"LinksExport", "LooksExport", "TargetsExport", "WordsExport"}
+    assert {(export, "b") for export in exports} <= {*tasks.ran}
+    assert {part for part in tasks.carried if part[0] in exports} == {("TargetsExport", HEAD)}
+    assert ("rank", "a") in tasks.carried, "what shards send to each other does not pass the head"
 
 
 def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:

@@ -7,17 +7,17 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from harness import Findings, findings, options
 from recorded_figures import Recorded
+from tasks_here import TasksHere
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
-from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines.back_offs import BackOffBook
@@ -37,7 +37,7 @@ from thresher.crawler.version import VERSION
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.store import Store
-from thresher.storage.ways import connect_by
+from thresher.storage.ways import Part, connect_by
 
 SECRET = b"t" * 32  # with it both machines have sites to which the other links
 WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
@@ -58,7 +58,7 @@ class Places:
         self.is_granting = True
         self.servers: list[ShardServer] = []
         self.questions: list[bytes] = []  # that were asked about shards
-        self.steps: list[bytes] = []  # of jobs
+        self.tasks_here = TasksHere(lambda agent: self.table.machines[agent], lambda _agent: self.servers[-1].view())
         self._create(settings)
         self.begun = ""  # the run
         connect_by(lambda _path, _table: self)
@@ -133,14 +133,17 @@ class Places:
 
         return ask
 
-    def job_of(self, agent: int) -> Callable[[bytes], bytes]:
-        job = JobServer(self.servers[-1].view)
+    def export(self, agent: int, order: bytes) -> Part:
+        return self.tasks_here.export(agent, order)
 
-        def answer(step: bytes) -> bytes:
-            self.steps.append(step)
-            return job.answer(step)
+    def put(self, packed: bytes) -> Part:
+        return self.tasks_here.put(packed)
 
-        return answer
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        return self.tasks_here.task(name, parts, n_results, agent)
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        return self.tasks_here.fetch(parts)
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         return bytes(self.ask(self.table.machines[agent], "change", ChangeShard(agent, what, msgspec.Raw(argument))))
