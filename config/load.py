@@ -136,7 +136,7 @@ def _layers(
         paths = [path for path in paths if str(path) != STDIN]
     for path in paths:
         yield partial(_from_file, path, stdin, mistakes)
-    for name in sorted(environ):  # a section's own variable comes before its options'
+    for name in sorted(environ):  # in order: a section's variable is read before those of its options, which win
         if name.startswith(PREFIX) and name != NO_OPTION:
             yield partial(_from_variable, name, environ[name], mistakes)
     for text in sets:

@@ -72,7 +72,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class OverrideScope(Enum):
-    """What an option is looked up by, if it may differ."""
+    """How the value of an option is looked up, if overrides may set it."""
 
     URL = "url"
     HOST = "host"

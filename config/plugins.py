@@ -97,7 +97,7 @@ def _load(point: EntryPoint, *, is_only: bool) -> Plugin:
     try:
         loaded = point.load()
         fault = _fault(point.name, loaded) if is_only else "another distribution has a filter of the same name"
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything: it is told, and the rest works
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything: the error is shown, and the other filters work
         return Plugin(point.name, distribution, fault=f"{type(error).__name__}: {error}")
     return Plugin(point.name, distribution, loaded, fault)
 

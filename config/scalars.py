@@ -55,7 +55,7 @@ NULLS = frozenset({"null", "~", "none"})
 
 
 class MismatchError(Exception):
-    """The text is not valid for the option: what was expected, and what to do ("" if the caller must find an example)."""
+    """The text is not valid for the option. It has what was expected, and what to do ("": the caller gives an example)."""
 
     def __init__(self, expected: str, advice: str = "") -> None:
         super().__init__(expected)

@@ -2,7 +2,7 @@
 
 `config/default.yaml` has the same with a reason for each, and is tested to be equal. Durations are seconds, sizes bytes; the type of an
 option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also accepts "10 min", "24h", "10 MiB" (config/scalars.py). `None`
-means no limit. Bounds are checked by config/load.py, not by the constructors; upper ones only keep arithmetic on times and sizes sound.
+means no limit. Bounds are checked by config/load.py, not by the constructors; upper bounds only prevent overflows.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     retry_after_max: Seconds = 86_400.0
     backoff_initial: Seconds = 60.0  # after 429 or 503 without Retry-After; doubles
     backoff_max: Seconds = 86_400.0
-    backoff_forgive: Seconds = 1_800.0  # a host quiet that long starts anew
+    backoff_forgive: Seconds = 1_800.0  # a host without a new 429 or 503 for so long begins with backoff_initial again
     dead_after: Positive = 10  # failures in a row that park a host
     dead_wait: Seconds = 3_600.0
 

@@ -1,4 +1,4 @@
-"""Text in messages."""
+"""How text of the user is shown in a message."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""YAML, strictly: text → a tree of values that know where they stand. A scalar stays text here: what it means is the schema's question.
+"""Reads YAML strictly: text → a tree of values, each with its line and column. A scalar stays text; config/schema.py decides what it means.
 
-Built from the parser's events one at a time (libyaml where PyYAML has it), so that hostile input ends at its first offence and nothing
-recurses. Refused: anchors and aliases, tags, duplicate and merge keys, a second document, more than 20 levels, 10,000 values or 256 KiB,
-bytes that are not UTF-8, control characters.
+The tree is built from the parser's events, one at a time (libyaml's if PyYAML has it). So reading ends at the first thing that is refused,
+and no function calls itself, however deep the input is. Refused: anchors and aliases, tags, duplicate and merge keys, a second document,
+more than 20 levels, 10,000 values or 256 KiB, bytes that are not UTF-8, control characters.
 
 Time: about 2 µs a value; the largest document allowed takes 30 ms.
 """
@@ -31,7 +31,7 @@ _QUOTE_IT = "Put text that begins with this character in quotes"
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a value was given. `label` stands for the whole place where lines mean nothing: "--set a.b=c"."""
+    """Where a value was given. `label` replaces file and line if there are none: "--set a.b=c"."""
 
     source: str
     line: int = 0
@@ -75,7 +75,11 @@ Placer = Callable[[int, int], Position]  # line and column, from 1
 
 
 def decode(content: bytes, name: str) -> str:
-    """Decode a file's bytes as UTF-8; a byte order mark is dropped. Raises ConfigError with the place of the first wrong byte."""
+    """Decode a file's bytes as UTF-8; a byte order mark is dropped.
+
+    Raises:
+        ConfigError: If it is not UTF-8; the message has the position of the first wrong byte.
+    """
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{name}: expected at most {MAX_BYTES >> 10} KiB, got more. Give seeds in a file of their own")
     content = content.removeprefix(codecs.BOM_UTF8)
@@ -88,7 +92,11 @@ def decode(content: bytes, name: str) -> str:
 
 
 def parse(text: str, placer: Placer) -> Node | None:
-    """Return the tree of the one document in `text`, None when there is none. Raises ConfigError."""
+    """Return the tree of the one document in `text`, None if there is none.
+
+    Raises:
+        ConfigError: If it is not YAML, or has something that is refused.
+    """
     forbidden = _FORBIDDEN.search(text)
     if forbidden:
         place = placer(*_position(text[: forbidden.start()]))
@@ -184,7 +192,7 @@ class _Tree:
         self._stack.append(_Open(node, name))
 
     def _add(self, node: Node) -> None:
-        """Put a value where it belongs: root, list item, key or value of a mapping."""
+        """Add a value to the tree: as its root, or as an item, key or value of the innermost open list or mapping."""
         if not self._stack:
             self.root = node
             return

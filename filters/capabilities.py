@@ -15,7 +15,7 @@ from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Effects
 
-NOTHING_REDUCED: Final = object()  # in place of `Prober.reduce`'s result: the filter shall not hear of this answer
+NOTHING_REDUCED: Final = object()  # in place of `Prober.reduce`'s result: the filter does not get this answer
 
 
 class StudyAbandonedError(Exception):

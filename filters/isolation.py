@@ -10,7 +10,7 @@ to the panel. So does the error that a part returned something of a wrong type.
 | `refuses`, gate `static`    | the links are asked about one by one; one that raises is refused, as a filter may forbid requests |
 | `refuses`, gate `head`      | the body is read                                                                                  |
 | `listens`, `again`          | the answer is no                                                                                  |
-| `reduce`                    | the filter does not hear of the answer to its request                                             |
+| `reduce`                    | the filter does not get the answer to its request                                                 |
 | `gather`                    | this study is not made, and no other one of the same site by this process                         |
 | `on_answer`, `on_finding`, `on_news` | as `observe`                                                                             |
 | `adopts`, `recent`          | nothing is known: no permanent effect, no yield                                                   |
@@ -179,7 +179,7 @@ class _Listener(_Observing):
 
 
 class _Reported:
-    """A part that is told a finding or news."""
+    """A part that gets findings or news."""
 
     def __init__(self, part: Any, guard: _Guard) -> None:
         self._part, self._guard = part, guard

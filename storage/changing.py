@@ -1,7 +1,7 @@
 """Changes the shards of a crawl that stands still, each on the machine whose disk has it, for a command on the head.
 
-A change is a function that is called beside a shard; its argument and its answer are JSON on the way there and back. It may be repeated:
-after a kill, or once a machine answers again, the same command goes on. That no crawl runs, each shard's lock says.
+A change is a function that runs on the machine that has the shard; its argument and its answer travel as JSON. Each change may be repeated:
+after a kill, or once a machine answers again, the same command continues it. The lock of each shard ensures that no crawl runs meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ R = TypeVar("R")
 class Change(Generic[A, R]):
     """A change of one shard."""
 
-    name: str  # under which other machines know it: crawler/machines/far_changes.py
+    name: str  # names the change in messages to other machines: crawler/machines/far_changes.py
     do: Callable[[Path, A], R]  # called with the shard's path
     takes: type[A]
     gives: type[R]

@@ -1,4 +1,4 @@
-"""Writes files so that a power cut cannot undo them: the bytes are on the disk before the name, and then the folder's entry."""
+"""Writes files so that a power cut cannot undo them: first the bytes are synced, then the file gets its name, then the folder is synced."""
 
 from __future__ import annotations
 

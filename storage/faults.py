@@ -1,4 +1,4 @@
-"""Translates errors of LMDB and of the system into errors with an exit code: says whether the disk, the store or our code is at fault."""
+"""Translates errors of LMDB and of the system into errors whose exit code says whether the disk, the store or our code is at fault."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Arrival:
         self._commit()
 
     def end(self) -> None:
-        """After the departure: refuse the URLs that the target had sent to the source, and that the source refused and only counted."""
+        """Mark URLs as refused, after the departure: those that the target had sent to the source, which refused and only counted them."""
         for key, value in scanned(self._to, SEEN, self._begin, self._end):
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
@@ -275,7 +275,7 @@ class Departure:
         """Delete the rest; redirects of this shard to the moved sites stay known on both sides."""
         for key, _ in self._rows(HELD_BY):
             self._store.delete(HELD, key[16:] + key[:16])
-        for table in reversed((*BY_SITE, *BY_FILTER)):  # a held URL before its class, which says whose it is
+        for table in reversed((*BY_SITE, *BY_FILTER)):  # a held URL is deleted before its class, which names its holder
             for key, _ in self._rows(table):
                 stays = is_of_no_site(key) if table in BY_FILTER else table == EDGES_IN and self._is_own(key[16:])
                 if not stays:

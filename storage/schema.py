@@ -24,6 +24,11 @@ state
     held          holder hash 8 ‖ kh 16               → holder's name
     held_by       kh 16 ‖ holder hash 8               → holder's name
     releasing     holder hash 8                       → holder's name
+    tail_hosts    q 16                                → these five: see storage/tables/tail.py
+    tail_classes  q 16 ‖ class 8
+    tail_members  q 16 ‖ class 8 ‖ cohort 2 ‖ order 8
+    tail_places   kh 16
+    tail_draws    kh 16
     aliases       kh 16                               → AliasRecord
     alias_of      kh canonical 16 ‖ kh alias 16         → (empty)
     letting_go    kh canonical 16                       → (empty): its aliases go on as ordinary URLs, some a commit
@@ -41,7 +46,7 @@ state
     announced     kh 16                               → AnnouncedRecord
     requisites    kh 16                               → RequisiteRecord
     requisite_hosts  q 16                             → how many were asked for 8
-    announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
+    announcing    kh of the sitemap 16 ‖ number 4     → entries that wait to be admitted: see thresher.crawler.core.sitemap
     forgotten     kh 16, or q 16                      → ForgottenRecord: see storage/tables/forgotten.py
     foreign_labels  kh 16 of a page of another agent  → the label of the seed from which it was found
     counters      name                                → signed 8
@@ -60,12 +65,11 @@ results, keyed by the number of the visit, append-only
     bodies        visit 8                             → zstd of the decoded body
     links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
-    captures      visit 8                             → Place of its records in `archive/`: see storage/archive/files.py
+    captures      visit 8                             → ArchivePlace of its records in `archive/`: see storage/archive/files.py
     changes       visit 8                             → ChangeRecord: see storage/tables/rounds.py
 
 After each value are four bytes that seal it (storage/seal.py). A record (storage/records.py) is one version byte, then msgpack of an
-array. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
-skipped URL.
+array. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per skipped URL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Append-only compressed logs: `NNNNNN.jsonl.zst`, each a row of independent zstd frames, one frame per commit.
+"""Append-only compressed logs: `NNNNNN.jsonl.zst`, each a sequence of independent zstd frames, one frame per commit.
 
 The committed length is in `meta`; on opening, all bytes after it are cut off. A plain `zstdcat *.zst` reads them.
 """

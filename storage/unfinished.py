@@ -40,7 +40,7 @@ def is_unfinished(path: Path) -> bool:
 
 
 def is_without_rows(path: Path) -> bool:
-    """Return whether both environments are missing or have no row; those that cannot be read may have some."""
+    """Return whether both environments are missing or have no row; environments that cannot be read may have rows."""
     with suppress(OSError, StoreError, lmdb.Error):
         return all(_has_none(path / name) for name in (STATE, RESULTS))
     return False

@@ -159,7 +159,7 @@ def _readable(check: Iterator[str]) -> Iterator[str]:
 
 
 def _urls(view: View) -> Iterator[str]:
-    """Every known URL is in one state, has one number and one text, and no number is of nothing."""
+    """Check that every known URL has one state, one number and one text, and that every number belongs to a URL or a request."""
     next_seq, n_known = unpack_u64(view.meta(Meta.NEXT_SEQ)), 0
     known = view.rows(SEEN)
     while chunk := [(key, unpack_seen(value)) for key, value in islice(known, _CHUNK)]:
@@ -184,7 +184,10 @@ def _seen_row(view: View, key: bytes, row: SeenRow, next_seq: int) -> Iterator[s
 
 
 def _queues(view: View) -> Iterator[str]:
-    """Waiting URLs and QUEUED ones are one to one; a filter's request waits once too. Numbers rise in a row, and in the rows of a rank."""
+    """Check that each URL in state QUEUED, and each filter's request, has exactly one place in a queue, and that no other URL has one.
+
+    Numbers must ascend within a row, and from row to row of a rank.
+    """
     waiting: set[int] = set()
     before = b""
     for row, values in view.rows(QUEUE):
@@ -225,7 +228,7 @@ def _state(seen: bytes | None) -> str:
 
 
 def _hosts(view: View) -> Iterator[str]:
-    """Hosts know how many URLs wait; hosts with waiting URLs stand in `due`, once; sites know how many hosts they have."""
+    """Check the records of hosts (waiting URLs, and one row in `due` if there are any) and of sites (hosts, and linking sites)."""
     n_rows: Counter[bytes] = Counter()
     for row, values in view.rows(QUEUE):
         n_rows[row[:16]] += len(values) // WAITING_BYTES
@@ -254,7 +257,7 @@ def _hosts(view: View) -> Iterator[str]:
 
 
 def _counters(view: View) -> Iterator[str]:
-    """What can be counted again is counted right."""
+    """Count again what can be counted, and compare it with the counters."""
     found = Counter(f"state:{unpack_seen(value).state.name.lower()}" for _, value in view.rows(SEEN))
     found["hosts"] = sum(1 for _ in view.rows(HOSTS))
     found["rows:due"] = sum(1 for _ in view.rows(DUE))
@@ -268,7 +271,7 @@ def _counters(view: View) -> Iterator[str]:
 
 
 def _edges(view: View, *, is_alone: bool) -> Iterator[str]:
-    """Both directions of the redirect log tell the same; pairs begin at an original."""
+    """Check that both directions of the redirect log have the same redirects, and that the original of each pair redirects."""
     n_forward = 0
     for key, value in view.rows(EDGES):
         edge = EDGE.decode(value)
@@ -285,13 +288,13 @@ def _edges(view: View, *, is_alone: bool) -> Iterator[str]:
 
 
 def _is_foreign(view: View, key: bytes) -> bool:
-    """Return whether an original is known to another shard alone, or as another agent's."""
+    """Return whether an original is unknown in this shard, or belongs to another agent."""
     seen = view.get(SEEN, key)
     return seen is None or unpack_seen(seen).state is State.OUTBOX
 
 
 def _held(view: View) -> Iterator[str]:
-    """Both tables of holds tell the same; who is held has a holder, and nobody else has."""
+    """Check that both tables of holds have the same holds, and that a URL has a holder if and only if its state is HELD."""
     for row, holder in view.rows(HELD):
         if view.get(HELD_BY, row[8:] + row[:8]) != holder:
             yield f"held {row[8:].hex()}: by {holder.decode()}, which held_by does not say"
@@ -308,7 +311,7 @@ def _held(view: View) -> Iterator[str]:
 
 
 def _aliases(view: View) -> Iterator[str]:
-    """Both tables of aliases tell the same."""
+    """Check that both tables of aliases have the same aliases."""
     for row, _ in view.rows(ALIAS_OF):
         alias = view.tables.aliases.get(row[16:])
         if alias is None or alias.to_key != row[:16]:
@@ -320,7 +323,7 @@ def _aliases(view: View) -> Iterator[str]:
 
 
 def _robots(view: View) -> Iterator[str]:
-    """Every file that a record names is stored."""
+    """Check that every robots.txt that a record names is stored."""
     for _, value in view.rows(ROBOTS):
         record = _ROBOTS.decode(value)
         if record.file and view.get(ROBOTS_FILES, record.file) is None:
@@ -328,7 +331,7 @@ def _robots(view: View) -> Iterator[str]:
 
 
 def _memories(view: View) -> Iterator[str]:
-    """The bytes booked for each filter and site are the bytes there are."""
+    """Add up the bytes of each filter's records of a site, and compare them with the stored sums."""
     found: Counter[bytes] = Counter()
     for key, value in view.rows(MEMORY):
         found[key[:10]] += len(key) + len(value)
@@ -339,7 +342,7 @@ def _memories(view: View) -> Iterator[str]:
 
 
 def _pages(view: View, bodies: bool) -> Iterator[str]:
-    """A page is of a URL whose last visit is the page's or a later one; no URL has two; its body is what it was."""
+    """Check that a page's URL was last visited by the page's visit or a later one, has no second page, and that its body is unchanged."""
     once: set[bytes] = set()
     outdated = {unpack_u64(visit) for visit, _ in view.rows(OUTDATED)}
     for visit, page in view.all_pages():
@@ -371,7 +374,7 @@ def _body_problem(view: View, visit: int, sha256: bytes) -> str:
 
 
 def _results(view: View) -> Iterator[str]:
-    """Bodies, links and journal are of visits that were; links lead to numbers that were given out."""
+    """Check that bodies and links belong to stored pages, that links lead to numbers in use, and that journal and pages can be read."""
     next_seq = unpack_u64(view.meta(Meta.NEXT_SEQ))
     for key, _ in view.rows(BODIES):
         if unpack_u64(key) < view.visit and view.get(PAGES, key) is None:

@@ -31,7 +31,7 @@ def verify_channels(path: Path, shards: Sequence[View]) -> Iterator[str]:
 
 
 def _sites(k: int, view: View, owners: bytes) -> Iterator[str]:
-    """Hosts and URLs are where the table says, so in one shard."""
+    """Check that hosts and URLs are in the shard of the agent to which the table gives them, and so in no other."""
     for queue, value in view.rows(HOSTS):
         if owners[partition(queue)] != k:
             yield f"shard {k}: host {HOST.decode(value).name} is of agent {owners[partition(queue)]}"
@@ -42,7 +42,7 @@ def _sites(k: int, view: View, owners: bytes) -> Iterator[str]:
 
 
 def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
-    """Between what a receiver has carried out and what was sent, every message is in the outbox, and none is past it."""
+    """Check that every message that was sent and not yet carried out is in the outbox, and that none there is later than the last sent."""
     for to, other in enumerate(shards):
         sent, heard = view.tables.channels.sent(to), other.tables.channels.received(k)
         if heard > sent:
@@ -56,7 +56,10 @@ def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
 
 
 def _sent_urls(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterator[str]:
-    """Every URL that another agent was told of is known there, once all that was sent is carried out, or is counted as skipped."""
+    """Check that the URLs that were sent to another agent are known there, if it has carried out all messages.
+
+    A URL that the other agent has refused is not known there, only counted as skipped; so an agent that has skipped any URL is not checked.
+    """
     behind = {to for to, other in enumerate(shards) if other.tables.channels.received(k) < view.tables.channels.sent(to)}
     for key, value in view.rows(SEEN):
         row, owner = unpack_seen(value), owners[partition(key)]

@@ -48,7 +48,7 @@ def _counters(view: View) -> Iterator[str]:
         return
     found = dict.fromkeys(told, 0)
     for place in view.tables.tail.places():
-        with suppress(ValueError, AssertionError):  # of a class that is missing or damaged, which is told above
+        with suppress(ValueError, AssertionError):  # its class is missing or damaged: reported above
             name = HELD_NOW + filter_of(view.tables.tail.holder_of(place))
             found[name] = found.get(name, 0) + 1
     for name, n in found.items():

@@ -102,7 +102,7 @@ class Writer:
             group, future = job
             try:
                 self._persist(group)
-            except BaseException as error:  # noqa: BLE001 - the edge of the thread: whatever it was, the loop must hear of it
+            except BaseException as error:  # noqa: BLE001 - the edge of the thread: whatever it was, it must reach the caller, who waits for the future
                 self.error = as_ours(error)
                 future.set_exception(self.error)
                 return

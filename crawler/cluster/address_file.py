@@ -1,11 +1,16 @@
 """The file in which all agents of one machine keep the addresses that are in use: one row an address, mapped by every agent.
 
-    hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ called for until 8 (of the same)
-    ‖ turn 8 ‖ wanted until 8 (of the same) ‖ 64 × requests in flight 2, one count for each agent
-    ‖ 64 × open connections 2, idle ones among them
+    hash of the address   8
+    not before            8   no request may start before this time
+    called for until      8   until then an agent waits for a connection, so that an idle one is closed for it
+    turn                  8   whether this machine has its turn at the address (`NOT_OURS`, `OURS`, `ENDING`); if several machines crawl
+    wanted until          8   until then an agent of this machine waits for the turn
+    requests in flight    64 × 2, a count for each agent
+    open connections      64 × 2, likewise, idle connections among them
 
-After the rows: how often an address was newly wanted 8 ‖ how often one was called for 8. Who looks for either goes through the rows only
-when its number has changed. Whoever writes anything but its own counts holds the file's lock.
+Times are seconds of the machine's monotonic clock. Two numbers of 8 bytes follow the rows: how many times an address was newly wanted, and
+how many times one was called for. A process that looks for such addresses reads all rows only if the number has grown. An agent may write
+its own counts at any time; for everything else it must hold the file's lock.
 
 Memory: 2.5 MB.
 """
@@ -38,13 +43,13 @@ COUNTS: Final = struct.Struct(f"={MOST_AGENTS}H")
 COUNT: Final = struct.Struct("=H")
 TIME: Final = struct.Struct("=d")
 NUMBER: Final = struct.Struct("=Q")
-NOT_BEFORE, CALLED, WANTED, IN_FLIGHT = 8, 16, 32, HEAD.size  # where they begin in a row
+NOT_BEFORE, CALLED, WANTED, IN_FLIGHT = 8, 16, 32, HEAD.size  # offsets of these fields in a row, in bytes
 CONNECTIONS = IN_FLIGHT + COUNTS.size
-WANTS: Final = N_ROWS * ROW.itemsize  # where the two numbers after the rows lie
+WANTS: Final = N_ROWS * ROW.itemsize  # offset of the two numbers after the rows
 CALLS: Final = WANTS + NUMBER.size
 SIZE: Final = CALLS + NUMBER.size
 
-NOT_OURS, OURS, ENDING = range(3)  # a turn; ending: no request may begin, and those in flight are waited for
+NOT_OURS, OURS, ENDING = range(3)  # values of `turn`; ENDING: no request may start, and the turn ends with the last one in flight
 
 
 def create(path: Path) -> None:

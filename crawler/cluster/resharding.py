@@ -17,7 +17,7 @@ _ALONE = Partitions(1, [(0, N_PARTITIONS - 1, 0)])
 
 
 def reshard(path: Path, n_agents: int) -> None:
-    """Give each of `n_agents` an equal share of the partitions; move as few as possible. No message may be under way.
+    """Give each of `n_agents` an equal share of the partitions; as few as possible are moved. No message may be under way.
 
     A move that a killed process has begun is finished first, to the number of agents that it was for.
     """

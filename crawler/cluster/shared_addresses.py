@@ -4,14 +4,15 @@ Names of several sites may lie on one address, and their sites belong to differe
 `address_delay` hold for all of them together, each address in use has a row in a file that every agent maps (address_file.py).
 
 An agent that starts a request reserves it there under the file's lock: 5 µs. An agent that opens a connection does the same. If there are
-already as many connections as are allowed, one of them must be idle, since requests are bounded by the same number. The agent then marks
-the address as "called for", and the agent with the idle connection closes it within 50 ms.
+already as many connections as are allowed, at least one of them is idle: requests are bounded by the same number, and this agent's request
+has no connection yet. The agent then marks the address as "called for", and the agent with the idle connection closes it within 50 ms.
 
 Where several machines crawl together, a request begins only while it is this machine's turn at the address. Agents mark the addresses that
 they want; the machine asks the head for turns, and gives them back (crawler/machines/address_turns.py).
 
-The counts of an agent that died stay in the file; the supervisor sets them to zero. If the table is full around an address's place, two
-addresses share one row, and are asked more slowly; on several machines the second waits for a row.
+The counts of an agent that died stay in the file; the supervisor sets them to zero. The hash of an address gives its place in the file. If
+all rows near this place are in use, two addresses share one row, so fewer requests start at each of them; if several machines crawl
+together, the second address waits for a row instead.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def strike(path: Path, agent: int) -> None:
 
 
 class SharedAddresses:
-    """One agent's hold on the file: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
+    """The file as one agent uses it: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
 
     def __init__(self, path: Path, me: int, *, connections: int, gap_s: float, takes_turns: bool = False) -> None:
         """Create the shared addresses.
@@ -76,20 +77,23 @@ class SharedAddresses:
         self._rows = mmap.mmap(self._file, SIZE)
         self._mine = IN_FLIGHT + me * COUNT.size
         self._opened = CONNECTIONS + me * COUNT.size
-        self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
-        self._open: dict[str, list[int]] = {}  # and of each connection
-        self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
+        self._in_flight: dict[str, list[int]] = {}  # address → offsets of the rows of its requests
+        self._open: dict[str, list[int]] = {}  # the same for its connections
+        self._last: dict[str, tuple[float, float]] = {}  # address → (its `not before` before the last start of a request, and after it)
         self._n_calls = self._number(CALLS)
         for mine in (self._mine, self._opened):
-            for at in range(mine, WANTS, _SIZE):  # ours alone
+            for at in range(mine, WANTS, _SIZE):  # only this agent writes these counts
                 if COUNT.unpack_from(self._rows, at)[0]:
                     COUNT.pack_into(self._rows, at, 0)
 
     def start(self, address: str, *, is_own: bool = False) -> float:
-        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+        """Reserve a request at the address.
 
         Args:
-            is_own: Whether the request goes to one's own site: the gap is then neither waited for nor begun.
+            is_own: Whether the request goes to the operator's own site: then it does not wait for the gap, and begins none.
+
+        Returns:
+            0.0 if it is reserved, else the seconds until the next try.
         """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
@@ -112,7 +116,11 @@ class SharedAddresses:
         return 0.0
 
     def end(self, address: str, *, was_used: bool) -> None:
-        """Release a reservation. If no request was made and none has started since, the gap that it began is taken back, too."""
+        """Release a reservation.
+
+        Args:
+            was_used: Whether a request was made. If not, and no other request has started since, the gap after this one is cancelled.
+        """
         places = self._in_flight[address]
         at = places.pop()
         before, by = self._last[address]
@@ -129,9 +137,10 @@ class SharedAddresses:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def connect(self, address: str) -> bool:
-        """Reserve a connection; False if there are as many as allowed: then the address is marked as called for.
+        """Reserve a connection; return whether it is reserved.
 
-        Also False at an address where this machine has neither a turn nor a request in flight.
+        It is not if there are as many connections as allowed (the address is then marked as called for), or if this machine has neither a
+        turn nor a request in flight at the address.
         """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
@@ -162,7 +171,7 @@ class SharedAddresses:
         return before != self._n_calls
 
     def is_called_for(self, address: str) -> bool:
-        """Return whether this agent has a connection at the address and someone else waits for one there."""
+        """Return whether this agent has a connection at the address and another agent waits for one there."""
         called: float = TIME.unpack_from(self._rows, self._open[address][-1] + CALLED)[0] if address in self._open else 0.0
         return called > time.monotonic()
 

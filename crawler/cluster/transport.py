@@ -15,7 +15,8 @@ message that the other side has carried out, and sends the messages after it:
 - At most `_WINDOW` messages are under way to an agent; all others wait in LMDB. No fetch ever waits for a message. A receiver whose commits
   are late stops reading from the socket.
 
-Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, without doing what it asks for.
+Memory: for each pair of agents, twice as many messages as are under way. Time: about 10 µs a message on either side, without doing what it
+asks for.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from thresher.storage.snapshots.marks import Marks
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import outgoing, received_durably, sent_durably
 
-_WINDOW = 512  # messages that are sent and not acknowledged
+_WINDOW = 512  # most messages that are sent and not acknowledged yet
 _INBOX = 2 * _WINDOW  # most messages of all senders that wait to be carried out: then no more are read
 _SLICE_S = 0.005  # seconds of carrying out messages before other work has its turn
 _CALL_AGAIN_S = 0.05
@@ -66,7 +67,7 @@ class PeerTransport:
         Args:
             directory: The directory of the sockets.
             carry_out: Called with sender and message; does what the message asks for, as a visit.
-            behind: Returns whether the store's commits are late.
+            behind: Returns whether the store's commits are late: then no more messages are read.
             on_failure: Called when the shards do not fit together, because one was restored from an older backup.
             marks: What this agent's last snapshot has; None: senders keep nothing for it.
         """

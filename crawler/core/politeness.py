@@ -4,8 +4,7 @@ The main idea: waits are kept per HOST QUEUE, never per URL. A URL's retry waits
 within a millisecond slows the whole host (a fast error never makes a crawl faster). All times count from the END of a response.
 
     gap      = max(min_delay, delay_factor x elapsed), at most max_delay; at least Crawl-delay; twice that while a 429 or 503 is not
-    forgiven; at least min_delay x 2^failures; lengthened by
-                   up to `jitter`, never shortened
+               forgiven; at least min_delay x 2^failures; lengthened by up to `jitter`, never shortened
     back-off = 429, 503: Retry-After (clamped), or backoff_initial, doubled per incident, forgiven after backoff_forgive of quiet
     circuit  = dead_after failures in a row park the host for dead_wait, then one trial
 
@@ -32,7 +31,7 @@ from thresher.crawler.core.ports import Entry, HostRecord
 
 VISIT_WAITS: Final = 0.05  # share of the longest interval between visits of a page for which new URLs may go before a due visit
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
-_MAX_HEADER = 64  # characters of a Retry-After worth reading
+_MAX_HEADER = 64  # characters of a Retry-After; a longer one is ignored
 
 
 class WaitRule(StrEnum):
@@ -76,7 +75,7 @@ class Policy:
 
     waits: tuple[float, ...] = ()
     counts_against_host: bool = True
-    counts_as_try: bool = True  # False: the fault is on our side of the wire; the URL keeps its tries
+    counts_as_try: bool = True  # False: the fault is ours or our network's, so the failure is not one of the URL's tries
 
 
 _NETWORK = Policy((30.0, 300.0, 3600.0))
@@ -207,7 +206,7 @@ class Pace:
         return least, rule
 
     def at_least(self, record: HostRecord, rules: HostRules, after: float) -> None:
-        """Make the host wait at least its least gap after a time, as if a response had ended then."""
+        """Let no request to the host start before its least gap after `after` is over, as if a response had ended then."""
         floor, rule = self._floor(record, rules)
         if after + floor > record.next_at:
             record.next_at, record.rule = after + floor, rule

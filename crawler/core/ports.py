@@ -1,7 +1,7 @@
 """What the pure core needs of the store and the resolver, as Protocols; implemented in storage/ and crawler/.
 
-Time is one scale everywhere: `now` is seconds since the Unix epoch, read once from the wall clock when the agent starts and
-advanced by the monotonic clock from there; it never runs backwards, neither within a life nor from one life to the next.
+All times are on one scale: `now` is seconds since the Unix epoch. The agent reads the wall clock once, when it starts, and then adds what
+the monotonic clock has advanced. So time never runs backwards within a process, nor from one process of a crawl to the next.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class QueueStore(Protocol):
         ...
 
     def due(self, after: tuple[float, bytes], until: float, limit: int) -> list[tuple[float, bytes]]:
-        """Return up to `limit` rows (due, queue) with `after` < row and due ≤ `until`, in order."""
+        """Return up to `limit` rows (due, queue) with `after` < row and due ≤ `until`, in order. Times in seconds since the epoch."""
         ...
 
     def next_due(self, after: tuple[float, bytes]) -> float | None:

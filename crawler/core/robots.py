@@ -114,7 +114,7 @@ class Rules:
     """One file's rules for one agent. Immutable; shared by all origins with the same file."""
 
     def __init__(self, body: bytes, agent: str, *, max_bytes: int = MAX_BYTES) -> None:
-        """Create the rules. More than 50 KB are worth a thread.
+        """Create the rules. Of more than 50 KB this takes so long that it should run in a thread.
 
         Args:
             body: The file.
@@ -161,7 +161,7 @@ def _groups(body: bytes, agent: str) -> tuple[_Group, _Group, list[str]]:
     """
     own, everyone, sitemaps = _Group(), _Group(), list[str]()
     addressed: list[_Group] = []  # the groups to which the current lines belong
-    naming = began = False  # (inside a run of User-agent lines, after the first of them)
+    naming = began = False  # whether a run of User-agent lines has not ended, and whether any has begun
     for kind, value in _lines(body):
         if kind == "agent":
             if not naming:

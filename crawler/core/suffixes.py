@@ -1,7 +1,7 @@
 """The public suffix list, read in a fiftieth of the time of its library: every process that works with sites reads it.
 
-Hosts are in ASCII, so rules in other scripts must be encoded, and one takes as long as 10,000 others. Only a host with a label in Punycode
-can match such a rule: these rules are read when the first such host appears.
+Canonical hosts are in ASCII, so rules in other scripts must be converted to Punycode; converting one takes as long as reading 10,000
+others. Only a host with a label in Punycode can match such a rule, so these rules are read when the first such host appears.
 """
 
 from __future__ import annotations

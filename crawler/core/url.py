@@ -50,7 +50,7 @@ _OF_URLS = b"url"  # separates the hashes of URLs from those of sites and queues
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
 
-class BadURL(ValueError):  # noqa: N818 - the noun of the interface; it is a value's property more than an accident
+class BadURL(ValueError):  # noqa: N818 - pages have many such links: an ordinary result, not an error
     """The text is not a URL that this crawl may request."""
 
     def __init__(self, reason: Reason, detail: str) -> None:

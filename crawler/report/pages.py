@@ -45,7 +45,7 @@ class LevelSums:
 
 @dataclass(slots=True)
 class FilterWords:
-    """What one filter decided about pages."""
+    """What one filter decided about pages: counts and samples."""
 
     verdicts: int = 0
     not_kept: int = 0

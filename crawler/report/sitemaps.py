@@ -26,8 +26,8 @@ class SitemapNews:
     counts: Counter[str] = field(default_factory=Counter)  # announced URLs, by what became of them
     n_beyond: int = 0  # sitemaps beyond the budgets of their hosts
     n_fetched: int = 0  # announced URLs that were fetched
-    n_held: int = 0  # lastmods that were true, and that were false
-    n_false: int = 0
+    n_held: int = 0  # lastmods that the pages' own dates confirmed
+    n_false: int = 0  # lastmods that they contradicted
     odd: Sample[SitemapRecord] = field(default_factory=lambda: Sample(_SHOWN))
     orphans: Sample[tuple[str, str, str]] = field(default_factory=lambda: Sample(_SHOWN))  # URL, state, sitemap
     unannounced: Sample[tuple[str, str]] = field(default_factory=lambda: Sample(_SHOWN))  # URL, title

@@ -17,11 +17,11 @@ from thresher.filters.canary.records import Count, HostState, SuspectAnswer
 from thresher.filters.canary.sighting import is_error
 from thresher.filters.canary.vocabulary import Speech
 
-_FEWEST: Final = 2  # answers that are a group, unless a wall of the host has said the same before
-_LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost;
-FEW: Final = 4  # after so many groups that were found honest since the last wall twice as many, then three times, and so on
-_PRESSING: Final = 20  # and that one does not wait for filters' share of the host's requests
-_PATIENCE: Final = 4  # factor by which the number of alike answers grows that are in doubt, once they were found honest
+_FEWEST: Final = 2  # least alike answers that are a group; one is enough if a wall of the host has answered the same before
+_LARGE: Final = 10  # alike answers that are a large group: one of them is fetched again at any time, a tenth of what the group has cost
+FEW: Final = 4  # groups found honest since the last wall after which a large group has twice as many answers, then three times, and so on
+_PRESSING: Final = 20  # alike answers from which that request does not wait for filters' share of the host's requests
+_PATIENCE: Final = 4  # alike answers that were found honest are in doubt again once there are so many times as many of them
 _MOST: Final = records.MOST_SUSPECTS // 2  # URLs that stay in doubt after a good canary
 
 

@@ -1,8 +1,8 @@
 """What is listed of a host's first answers (filters/evidence/early.py).
 
-As long as its answers are not alike, no canary is wanted of a host, and before it has given some more none can be in another language. So
-its first answers are only listed; the pages that may be canaries are kept at once. The rest is learned when an answer is like another one,
-when there are more, or when a canary is wanted.
+A canary is wanted when answers are alike, or when pages are in words that the host did not use before; its own words are known only after
+some more pages. So a host's first answers are only listed, and pages that may be canaries are kept at once. Everything else is learned
+later: when an answer is like another one, when there are more answers than fit into the list, or when a canary is wanted.
 
 Time: 10 µs an answer, in place of 40. Memory: 360 bytes an answer.
 """
@@ -32,5 +32,5 @@ def entry(seen: Seen, first: Sequence[EarlyAnswer], share: float) -> EarlyAnswer
 
 
 def told(queue: bytes, answer: EarlyAnswer) -> Seen:
-    """Return an answer as it was told, but for its look: its page is a candidate by now if it may be one."""
+    """Return a listed answer as it was when it came, without its look: if its page may be a candidate, it is one already."""
     return Seen(queue, answer.key, answer.url, answer.token, answer.least, answer.via, answer.is_kept, words=answer.words)

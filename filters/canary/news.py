@@ -1,4 +1,4 @@
-"""What the filter is told: the answers to URLs of the crawl, that a canary is wanted, and the answers to its own requests."""
+"""The messages to the filter: an answer to a URL of the crawl, a wish for a canary, an answer to one of the filter's own requests."""
 
 from __future__ import annotations
 

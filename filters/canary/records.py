@@ -77,7 +77,7 @@ class HostState(msgspec.Struct, array_like=True):
     is_changed: bool = False  # failed canaries differ from one another: the site may have been rebuilt
     n_parked: int = 0  # times in a row because of the present wall, 0: not walled
     since: float = 0.0  # walled since, seconds since 1970
-    told: str = ""  # the wall's answer, in words
+    told: str = ""  # a description of the wall's answer, for the operator
     n_walls: int = 0
     n_again: int = 0  # URLs that were queued again
     given_up: bool = False  # accepted as it is, since no canary was good for long
@@ -214,10 +214,10 @@ def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, leas
 
 
 def count_run(memory: Memory, queue: bytes, token: bytes, n: int, url: str, key: bytes, least: int) -> int:
-    """Note that so many answers in a row are of a token, and the second of them; return `n`.
+    """Record that `n` answers in a row have a token, and the URL of the second of them; return `n`.
 
-    The first may be the site's own, and the last, too, if a wall has fallen. A longer row takes the place of a shorter one, and any that of
-    one that is not in doubt.
+    The second, since the first may still be the site's own answer, and the last, too, if the wall has fallen. A longer run replaces a
+    shorter one; any run replaces one that is not in doubt.
     """
     row = queue + _COUNT + token
     found = _read(memory, row, _COUNTS)

@@ -1,4 +1,4 @@
-"""A round of requests to a host: is it still itself? It begins with a canary, a page of the host that was kept, fetched again.
+"""A round of requests that finds out whether a host still answers itself. It begins with a canary: a kept page of the host, fetched again.
 
 **The canary fails** if it shows another status, a redirect, or a text unlike the kept one (likeness.py). The page alone may have changed,
 so a second canary decides. If both pages have changed, and differ from one another, the first is fetched once more: a page that changes
@@ -6,16 +6,16 @@ with each request proves nothing.
 
 **The host is walled** if the canaries have failed. What was learned since the last good canary is void. The host is parked, then a canary
 is fetched, and so on until one is good. Then the URLs for which the wall had answered are queued again: those whose answer was that of the
-canaries. If no answer was, or if the canaries' answers differ, all URLs of that time are; of a wall in another language those between the
-last and the next answer in the host's words.
+canaries. If no answer was, or if the canaries' answers differ, all URLs since the last good canary are queued again; if the wall was in
+another language, only those between the last and the next answer in the host's words.
 
-**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, and the canary is good still, a
-wall was there and has fallen: the URLs for which it had answered are queued again. So they are if two canaries have failed and the first is
-good again. If it shows the same, the site is like that, and the next canary for this answer is asked for only after four times as many. The
-other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
+**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, and the canary is still good, a
+wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two canaries have failed and the
+first is good again. If the answer is the same as before, it is the site's own, and the next canary for it is asked for only after four
+times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
 
-If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. After `_CHANGED` times it is, if no two of its URLs show the
-same or if it answers that its pages are gone: a site that was rebuilt must not be called walled for ever.
+If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. `_CHANGED` times are enough if no two of its URLs show the
+same, or if it answers that its pages are gone: a site that was rebuilt must not count as walled for ever.
 """
 
 from __future__ import annotations
@@ -163,7 +163,9 @@ class Round:
         return self._well() if suspected is None else self._request(suspected.url, suspected.key, Stage.RECHECK)
 
     def _rechecked(self, found: Found) -> Effects:
-        """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
+        """Learn from a suspected URL that was fetched again. The same answer is the site's own; if it is another one, a wall may have
+        fallen, and the canary is fetched once more.
+        """
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         if found.token == state.why or is_strange or not found.was_asked:
@@ -191,7 +193,7 @@ class Round:
         return (NotWalled(self._queue, was_walled),)
 
     def _blind(self) -> Effects:
-        """Accept the host, because none of its candidates can show anything; its answers stay in doubt."""
+        """Accept the host, because no candidate can show whether it is walled; its answers stay in doubt."""
         self._state.stage, self._state.good_at = Stage.IDLE, self._state.n_answers
         return (NotWalled(self._queue),)
 

@@ -1,4 +1,4 @@
-"""Does a page use the words of its host? A wall that answers in another language may give each URL a different text: no answers are alike.
+"""Decides whether a page uses the words of its host. A wall in another language may give each URL a different text: no answers are alike.
 
 The words that half of a host's pages have in common, numbers left out, are those of its template and the short words of its language. They
 are learned from the first and last words of the first `_PAGES` kept pages, where templates lie, and looked for among more words at a later
@@ -76,7 +76,7 @@ def vocabulary_of(memory: Memory, queue: bytes) -> Vocabulary:
 def compare(memory: Memory, queue: bytes, page: Page, *, is_kept: bool) -> tuple[Speech, bytes]:
     """Return whether a page uses the words of its host, and what is to be learned of it: nothing once enough pages were.
 
-    Only of HTML: a file has no template, and may be in any words.
+    Only pages of HTML are compared: other files have no template, and may use any words.
     """
     if page.status != 200 or page.mime_type not in HTML_TYPES:
         return Speech.UNKNOWN, b""

@@ -124,7 +124,7 @@ def _mime_and_status(record: WarcRecord) -> tuple[str, str]:
         return (record.headers.get("Content-Type") or "").partition(";")[0].strip(), "200"
     try:
         record.parse_http()
-    except OSError:  # not an HTTP head
+    except OSError:  # its block does not begin with an HTTP head
         return "", ""
     told = record.http_headers
     if told is None:

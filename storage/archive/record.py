@@ -29,7 +29,7 @@ class ArchiveRecord(msgspec.Struct, frozen=True):
 
 
 def sha1(data: bytes) -> bytes:
-    """Return the digest that all programs know, 20 bytes."""
+    """Return the SHA-1 of data, 20 bytes: the digest of WARC files that all programs can compare."""
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 

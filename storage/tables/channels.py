@@ -29,7 +29,7 @@ class Durable(Protocol):
 
 
 class ChannelTable:
-    """Both ends, at one agent, of its channels to and from the other agents."""
+    """What one agent stores of its channels to and from the other agents."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -53,7 +53,12 @@ class ChannelTable:
         return {int(name.removeprefix(_HEARD)): n for name, n in self._rows.counters.all(_HEARD).items()}
 
     def succeed(self, to: int, heard: int) -> None:
-        """Set the number of the next message to another agent after those that it has received: this restored shard is older than these."""
+        """Number the next message to another agent after all that it has received: this shard was restored from an older state.
+
+        Args:
+            to: The other agent.
+            heard: Number of the last message that it has received from this one.
+        """
         self._rows.counters.add(f"{_SENT}{to}", max(0, heard - self.sent(to)))
 
     def hear(self, sender: int) -> None:

@@ -1,7 +1,7 @@
 """The link graph: the known URLs that each stored page links to, by number, sorted and distinct. 1 to 2 bytes a link.
 
-Fetched or not: a URL that still waits, or was refused, has a number too. A row does not say which links lead to another site, since `seen`
-has the sites of both ends: storage/graph.py marks them.
+A target need not be fetched: a URL that still waits, or was refused, has a number too. A row does not say which links lead to another site,
+since `seen` has the sites of both ends: storage/graph.py marks them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from thresher.storage.packing import pack_links, pack_u64, unpack_few_links, unp
 from thresher.storage.rows import Rows
 from thresher.storage.schema import LINKS
 
-_FEW: Final = 1000  # bytes: of more, numpy is faster
+_FEW: Final = 1000  # bytes of a row up to which the loop is faster than numpy
 
 
 class Links:

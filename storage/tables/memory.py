@@ -121,7 +121,7 @@ class StoredMemory:
         return used
 
     def save(self) -> None:
-        """Write the records put since the last flush to the open group, and once the bytes used."""
+        """Write the records since the last flush to the open group, and the used bytes of each site that has changed."""
         self._write()
         used, tag = self._used, self._tag
         for site in [site for site in self._unsaved if not used[site]]:

@@ -21,7 +21,7 @@ _MOST_DEATHS = 2
 
 
 class DeathTrials:
-    """Deaths of processes, by the work at hand. Nearly always empty."""
+    """How many processes died while they did some piece of work. Nearly always empty."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

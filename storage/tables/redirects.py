@@ -19,7 +19,7 @@ MAX_HOPS = 5  # most hops of a chain that makes a pair
 _LONGEST_LOOK = 100  # hops after which the search for a loop ends
 
 # The state of a chain: its end has settled, it comes back to one of its URLs, it has more hops than a pair may have, its first target is
-# not a URL, or # its end has not settled yet.
+# not a URL, or its end has not settled yet.
 ChainEnd = Literal["settled", "loop", "too_long", "no_url", "open"]
 
 

@@ -10,7 +10,7 @@ ROWS_PER_RULE = 10_000
 
 
 class RuleCounts:
-    """Counts by rule; a trap of a million aliases takes only ten thousand rows."""
+    """Counts by rule: even a trap that makes a million aliases takes only ten thousand rows."""
 
     def __init__(self, rows: Rows, cap: int = ROWS_PER_RULE) -> None:
         self._rows = rows

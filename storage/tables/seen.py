@@ -4,10 +4,10 @@ Rows of pages with many links stay decoded in two generations of a dict: a row t
 this cache are the store's unwritten rows, then LMDB.
 
 With native code, a set that was empty when it was opened reads nothing for keys that are certainly new: it has a Bloom filter as in
-bloom.py, whose last bitmap takes whatever comes. In Python asking that takes longer than reading.
+bloom.py, whose last bitmap takes all further keys. In Python a look-up there takes longer than reading.
 
-Memory: about 350 bytes per hot row, 2 × 16,384 rows; 128 KiB to 9.2 MiB for what is known: past five million URLs more and more new ones
-are looked up. Time for 60 known keys: 5 µs hot, 70 µs from disk.
+Memory: about 350 bytes per decoded row, 2 × 16,384 rows; 128 KiB to 9.2 MiB for the Bloom filter: with more than five million URLs it
+recognises fewer and fewer new ones, and the others are looked up. Time for 60 known keys: 5 µs if decoded, 70 µs from disk.
 """
 
 from __future__ import annotations
@@ -158,5 +158,5 @@ def _is_empty(rows: Rows) -> bool:
     """Return whether no URL is known."""
     try:
         return not rows.scan(SEEN, limit=1)
-    except StoreError:  # a damaged row: whoever needs it is told
+    except StoreError:  # a damaged row: reading it will raise the error
         return False

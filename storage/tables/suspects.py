@@ -8,7 +8,7 @@ from thresher.storage.schema import SUSPECTS
 
 
 class SuspectTable:
-    """Crashes of processes, by the page at hand. Nearly always empty."""
+    """How many processes died while they worked on a page. Nearly always empty."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
