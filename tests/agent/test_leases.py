@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.core.frontier_world import World
+from frontier_world import World
+
 from thresher.crawler.agent.leases import Leases
 
 _WORKERS = 100
