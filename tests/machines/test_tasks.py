@@ -69,10 +69,10 @@ def test_sites_are_mined_by_tasks_as_by_one_process() -> None:
     for site in ("b.test", "a.test"):
         seen = lists[site] = list[Sighting]()
         for page in range(40):
-            look = look_at(f"http://{site}/{page}", token_hashes(words(0, 3 * page + 1)))
-            places = np.frombuffer(look.sketch, dtype="<u2")
-            urls = (f"http://{site}/{page}", f"http://{site}/{page}?sid=7", f"http://{site}/{page}?view=print")
-            seen += [Sighting(url, 200, (900, 900), look.fingerprint, places) for url in urls]
+            for more, said in (("", ""), ("?sid=7", ""), ("?view=print", " printed")):
+                look = look_at(f"http://{site}/{page}{more}", token_hashes(words(0, 3 * page + 1) + said))
+                places = np.frombuffer(look.sketch, dtype="<u2")
+                seen.append(Sighting(f"http://{site}/{page}{more}", 200, (900, 900), look.fingerprint, places))
     tasks, engine = tasks_and_engine()
     one = [*_by_site(lists, 300)]
     assert [*_by_tasks(lists, 300, tasks)] == one
