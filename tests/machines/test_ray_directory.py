@@ -69,7 +69,9 @@ def environ() -> Iterator[dict[str, str]]:
 
 
 def test_what_a_killed_command_leaves_ends_by_itself_or_makes_room_at_once(tmp_path: Path, environ: dict[str, str]) -> None:
-    """And nobody takes the place of a command that lives. Mutations: a command owns the directory; it never ends."""
+    """And nobody takes the place of a command that lives. Mutations: a command owns the directory; it never ends; it is
+    left there; a command that was stopped begins none.
+    """
     directory_file.create(tmp_path)
     with ExitStack() as ended:
 
@@ -97,6 +99,10 @@ def test_what_a_killed_command_leaves_ends_by_itself_or_makes_room_at_once(tmp_p
         until(lambda: is_free(tmp_path), _START_S)
         third = command()
         assert said(third)[0] == "begun"
+        third.send_signal(signal.SIGSTOP)
+        until(lambda: is_free(tmp_path), _START_S)
+        third.send_signal(signal.SIGCONT)
+        until(lambda: not is_free(tmp_path), _START_S)  # a command that was only stopped begins another one
         third.communicate("", timeout=_START_S)
         assert directory_file.read(tmp_path).phase == "STOP"
         until(lambda: is_free(tmp_path), _START_S)

@@ -16,6 +16,7 @@ from thresher.config.load import load
 from thresher.crawler.analysis import replica_sketches
 from thresher.crawler.analysis.replica_links import LinkedUrls
 from thresher.crawler.analysis.replica_pages import PagesRead, read_store
+from thresher.filters.near_replica import sketching
 from thresher.filters.near_replica.sketching import Recipe, url_hashes
 from thresher.storage.export.pages import current_pages
 from thresher.storage.far_server import ShardServer
@@ -60,7 +61,7 @@ def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, 
         for words in (("agents=1",), ("agents=2", "limits.max_pages=null")):
             with resume(store, *(part for word in words for part in ("--set", word))) as life:
                 assert life.end() == 0, life.said
-    one, shards = _sketched(store)
+    _, shards = _sketched(store)
     assert {*map(frozenset, shards.values())} == {frozenset((0,)), frozenset((1,)), frozenset((0, 1))}
     head, other = tmp_path / "a" / "crawl", tmp_path / "b" / "crawl"
     shutil.copytree(store, head, ignore=shutil.ignore_patterns("agent-1", "channels"))
@@ -70,9 +71,11 @@ def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, 
     write_partitions(head, msgspec.structs.replace(table, machines=["a", "b"]))
     ways: list[Way] = []
     connect_by(lambda _path, _table: Way(other, ways))
-    for most in (5, 500):  # pages of the hosts of one question
+    for most, n_learned in ((5, 10_000), (500, 10_000), (5, 9)):  # pages of the hosts of one export, and from which it is learned
         monkeypatch.setattr(replica_sketches, "_PAGES", most)
-        two, _ = _sketched(head)
+        for module in (sketching, replica_sketches):
+            monkeypatch.setattr(module, "MOST_LEARNED", n_learned)
+        (one, _), (two, _) = _sketched(store), _sketched(head)
         assert two.faults == one.faults
         for field in ("urls", "hosts", "texts"):
             assert getattr(two.sketches, field) == getattr(one.sketches, field)
