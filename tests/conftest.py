@@ -68,7 +68,7 @@ sys.addaudithook(_watch)
 
 
 # folders whose files take longest: several workers begin with them, so that none is left over with one when the others have ended
-_LONGEST = ("crash", "tests", "stories", "benchmarks", "cli", "storage")
+_LONGEST = ("machines", "crash", "tests", "stories", "benchmarks", "cli", "storage")
 
 
 def pytest_configure(config: pytest.Config) -> None:

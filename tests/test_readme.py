@@ -32,7 +32,7 @@ TOPS = ("config", "crawler", "filters", "storage")
 FILES = [ROOT / place / "README.md" for place in (".", "storage", "config", "crawler", "filters", "benchmarks")]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in FILES}
 ALL = "\n".join(TEXTS.values())
-N_DEMO_PAGES = 40  # pages of a demo: it need not last all its seconds
+N_DEMO_PAGES = 15  # pages of a demo: it need not last all its seconds
 OWN_SITE = "http://localhost:8000/"  # the README's; the tests' site has a port of its own
 OPTIONS = yaml.safe_load((ROOT / "config/default.yaml").read_text("utf-8"))
 

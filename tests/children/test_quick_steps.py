@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from long import shortened
 from lxml import etree
 from lxml.html import HtmlElement, document_fromstring
 
@@ -97,8 +98,8 @@ def markup(rng: random.Random, depth: int) -> str:
     return "".join(pieces)
 
 
-def pages(n: int) -> Iterator[HtmlElement]:
-    rng = random.Random(11)
+def pages(n: int, seed: int) -> Iterator[HtmlElement]:
+    rng = random.Random(seed)
     for _ in range(n):
         yield document_fromstring(f"<html><head><title>x</title></head><body>{markup(rng, 5)}</body></html>", parser=main_text._PARSER)
 
@@ -127,19 +128,21 @@ def texts(original: ModuleType, tree: HtmlElement) -> tuple[str, str]:
     return original.extract(tree, options=options[0]) or "", quick_steps.text_of(tree, options[1])
 
 
-def test_wild_pages_have_the_same_text(original: ModuleType) -> None:
+@pytest.mark.parametrize("seed", shortened([11, 12, 13, 14], 1))
+def test_wild_pages_have_the_same_text(original: ModuleType, seed: int) -> None:
     n_lines = 0
-    for tree in pages(400):
+    for tree in pages(120, seed):
         own, quick = texts(original, tree)
         assert quick == own
         n_lines += own.count("\n")
-    assert n_lines > 2_000
+    assert n_lines > 600
 
 
-def test_the_same_elements_are_discarded_for_their_links(original: ModuleType) -> None:
-    rng = random.Random(5)
+@pytest.mark.parametrize("seed", shortened([5, 6, 7], 1))
+def test_the_same_elements_are_discarded_for_their_links(original: ModuleType, seed: int) -> None:
+    rng = random.Random(seed)
     sizes = []
-    for _ in range(600):
+    for _ in range(200):
         trees = [etree.fromstring(f"<div>{page}</div>", parser=_XML) for page in [linked(rng, 4)] for _ in range(3)]
         for _ in range(2):
             for tag in ("div", "list", "p"):
@@ -149,5 +152,5 @@ def test_the_same_elements_are_discarded_for_their_links(original: ModuleType) -
         assert etree.tostring(trees[1]) == etree.tostring(trees[0])
         sizes.append(sum(1 for _ in trees[2].iter()))
     once, twice, never = sizes[::3], sizes[1::3], sizes[2::3]
-    assert sum(map(operator.lt, once, never)) > 100
-    assert sum(map(operator.lt, twice, once)) > 10
+    assert sum(map(operator.lt, once, never)) > 30
+    assert sum(map(operator.lt, twice, once)) > 3

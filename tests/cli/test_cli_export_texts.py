@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from command import Command
 from small_store import NOW, SEED, SmallStore
@@ -33,6 +34,40 @@ def article(*paragraphs: str) -> bytes:
     return f"<!doctype html><title>t</title><nav><ul>{menu}</ul></nav>{main}<footer>Imprint, terms</footer>".encode()
 
 
+CITIES = "Oslo, Paris, Roma, Madrid, Lima, Quito, Praha, Wien, Bern, Riga, Tallinn, Vilnius, Sofia, Beograd, Zagreb, Ankara, Kairo, " * 4
+# path → the page's record
+ARTICLES: dict[str, dict[str, Any]] = {
+    "/de": {"body": article(GERMAN, MORE, LAST)},
+    "/fr": {"body": article(FRENCH)},
+    "/cities": {"body": article(CITIES, GERMAN, MORE, LAST)},
+}
+MIXED: dict[str, dict[str, Any]] = {
+    "/good": {"body": article(GERMAN)},
+    "/missing": {"body": article(GERMAN), "status": 404},
+    "/image": {"body": article(GERMAN), "mime_type": "image/png"},
+    "/dropped": {"body": article(GERMAN), "keep": False},
+    "/bodiless": {"body": None},
+    "/shell": {"flags": ["empty_shell"], "body": b"<div id=root></div><noscript>You need JavaScript to run this app.</noscript>"},
+    "/wall": {"body": article(GERMAN), "flags": ["challenge"]},
+}
+_HONEST: dict[str, str | bytes] = {
+    "/utf16": ("﻿<p>" + GERMAN).encode("utf-16"),
+    "/latin": ("<meta charset=iso-8859-1><p>" + GERMAN).encode("latin-1"),
+    "/xhtml": (
+        '<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>' + GERMAN + "</p></body></html>"
+    ),
+    "/table": "<table>" + f"<tr><td>{GERMAN}<td>{MORE}" * 3 + "</table>",
+    "/fragment": GERMAN,
+    "/nested": "<div>" * 30 + f"<p>{GERMAN}" + "</div>" * 30,
+    "/hebrew": "<p dir=rtl>" + "הטחנה על הנחל טוחנת תבואה כבר מאתיים שנה והטוחן גר עם משפחתו תחת הגג " * 3,
+    "/japanese": "<p>" + "水車小屋は二百年前から穀物を挽いており、粉屋は家族と屋根の下に住んでいる。" * 3,
+}
+HONEST: dict[str, dict[str, Any]] = {
+    "/plain": {"body": b"Just words.\nAnd more words.", "mime_type": "text/plain", "charset": ""},
+    **{name: {"body": text.encode() if isinstance(text, str) else text, "charset": ""} for name, text in _HONEST.items()},
+}
+
+
 def store(path: Path, bodies: dict[str, bytes], *, settings: Settings | None = None, **record: Any) -> Path:
     """Write a crawl whose pages have these bodies."""
     small = SmallStore(path, settings or Settings(seeds=[SEED]))
@@ -47,13 +82,32 @@ def store(path: Path, bodies: dict[str, bytes], *, settings: Settings | None = N
 def rows(thresher: Command, directory: Path, *options: object) -> dict[str, dict[str, Any]]:
     ran = thresher("export", directory, "--what", "texts", *options)
     assert ran.code == 0, ran.err
-    found = [json.loads(line) for line in ran.out.splitlines()]
-    return {row["url"].rpartition("/")[2]: row | {"said": ran.err} for row in found}
+    return by_name(ran.out, ran.err)
 
 
-def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(thresher: Command, tmp_path: Path) -> None:
+def by_name(out: str, said: str) -> dict[str, dict[str, Any]]:
+    found = [json.loads(line) for line in out.splitlines()]
+    return {row["url"].rpartition("/")[2]: row | {"said": said} for row in found}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Export the texts of one crawl with the pages of several tests: each export starts a child, most of a second of CPU."""
+    path = tmp_path_factory.mktemp("texts") / "c"
+    small = SmallStore(path, Settings(seeds=[SEED]))
+    for name, record in {**ARTICLES, **HONEST, **MIXED}.items():
+        url = small.url(name)
+        small.known(url)
+        small.page(url, **record)
+    small.store.close(NOW + 100)
+    ran = forking.run(["export", path, "--what", "texts"], cwd=path)
+    assert ran.returncode == 0, ran.stderr
+    return by_name(ran.stdout, ran.stderr)
+
+
+def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(exported: dict[str, dict[str, Any]]) -> None:
     """Mutation: the visible text in its place; `extract` of the characters of the body in a wrong charset."""
-    found = rows(thresher, store(tmp_path / "c", {"/de": article(GERMAN, MORE, LAST), "/fr": article(FRENCH)}))
+    found = exported
     assert found["de"]["text"].splitlines() == ["On mills", GERMAN, MORE, LAST]
     assert (found["de"]["language"], found["fr"]["language"]) == ("de", "fr")
     assert found["de"]["language_confidence"] > 0.9
@@ -62,14 +116,10 @@ def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(thresher: Command,
     assert found["de"]["fault"] is None
 
 
-def test_a_beginning_in_no_language_does_not_decide_it(thresher: Command, tmp_path: Path) -> None:
+def test_a_beginning_in_no_language_does_not_decide_it(exported: dict[str, dict[str, Any]]) -> None:
     """Mutation: the language is that of the first 400 characters."""
-    cities = (
-        "Oslo, Paris, Roma, Madrid, Lima, Quito, Praha, Wien, Bern, Riga, Tallinn, Vilnius, Sofia, Beograd, Zagreb, Ankara, Kairo, " * 4
-    )
-    found = rows(thresher, store(tmp_path / "c", {"/cities": article(cities, GERMAN, MORE, LAST)}), "--fields", "url,text,language")
-    assert found["cities"]["text"].index(GERMAN) > 400
-    assert found["cities"]["language"] == "de"
+    assert exported["cities"]["text"].index(GERMAN) > 400
+    assert exported["cities"]["language"] == "de"
 
 
 def test_visible_text_has_the_menu_too(thresher: Command, tmp_path: Path) -> None:
@@ -79,52 +129,12 @@ def test_visible_text_has_the_menu_too(thresher: Command, tmp_path: Path) -> Non
     assert found["de"]["text_by"] == "visible"
 
 
-def test_only_what_was_kept_and_is_a_document_has_a_row(thresher: Command, tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    small = SmallStore(path, Settings(seeds=[SEED]))
-    others: dict[str, dict[str, Any]] = {
-        "/good": {},
-        "/missing": {"status": 404},
-        "/image": {"mime_type": "image/png"},
-        "/dropped": {"keep": False},
-        "/bodiless": {"body": None},
-        "/shell": {"flags": ["empty_shell"], "body": b"<div id=root></div><noscript>You need JavaScript to run this app.</noscript>"},
-        "/wall": {"flags": ["challenge"]},
-    }
-    for name, record in others.items():
-        url = small.url(name)
-        small.known(url)
-        small.page(url, **({"body": article(GERMAN)} | record))
-    small.store.close(NOW + 100)
-    assert list(rows(thresher, path)) == ["good"]
+def test_only_what_was_kept_and_is_a_document_has_a_row(exported: dict[str, dict[str, Any]]) -> None:
+    assert [name for name in exported if f"/{name}" in MIXED] == ["good"]
 
 
-HONEST = {
-    "/plain": (b"Just words.\nAnd more words.", "text/plain"),
-    "/utf16": ("﻿<p>" + GERMAN).encode("utf-16"),
-    "/latin": ("<meta charset=iso-8859-1><p>" + GERMAN).encode("latin-1"),
-    "/xhtml": (
-        '<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>' + GERMAN + "</p></body></html>"
-    ),
-    "/table": "<table>" + f"<tr><td>{GERMAN}<td>{MORE}" * 3 + "</table>",
-    "/fragment": GERMAN,
-    "/nested": "<div>" * 30 + f"<p>{GERMAN}" + "</div>" * 30,
-    "/hebrew": "<p dir=rtl>" + "הטחנה על הנחל טוחנת תבואה כבר מאתיים שנה והטוחן גר עם משפחתו תחת הגג " * 3,
-    "/japanese": "<p>" + "水車小屋は二百年前から穀物を挽いており、粉屋は家族と屋根の下に住んでいる。" * 3,
-}
-
-
-def test_honest_pages_of_many_kinds_have_a_text(thresher: Command, tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    small = SmallStore(path, Settings(seeds=[SEED]))
-    for name, body in HONEST.items():
-        given, mime_type = body if isinstance(body, tuple) else (body, "text/html")
-        url = small.url(name)
-        small.known(url)
-        raw = given.encode() if isinstance(given, str) else given
-        small.page(url, body=raw, mime_type=mime_type, charset="")
-    small.store.close(NOW + 100)
-    found = rows(thresher, path)
+def test_honest_pages_of_many_kinds_have_a_text(exported: dict[str, dict[str, Any]]) -> None:
+    found = {name: row for name, row in exported.items() if f"/{name}" in HONEST}
     assert set(found) == {name[1:] for name in HONEST}
     for name in ("utf16", "latin", "xhtml", "table", "fragment", "nested"):
         assert GERMAN in found[name]["text"], name

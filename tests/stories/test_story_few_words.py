@@ -7,10 +7,16 @@ from pathlib import Path
 
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import FilterSettings, SoftErrorSettings
+from thresher.config.settings import FilterSettings, LimitSettings, SoftErrorSettings
 
 N_WORKS, N_SERIES, WAYS = 160, 10, ("large", "dark", "light", "ask")
+N_MORE = 20  # pages that are crawled after those that a story looks at
 MENU = "Home About Contact Press The gallery is open on all days but Monday and shows what was made in this house. All rights reserved."
+
+
+def first(n: int) -> LimitSettings:
+    """Limit a crawl to the pages that a story looks at, and some more: what comes later changes nothing about these."""
+    return LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=n + N_MORE)
 
 
 async def test_works_of_a_painter_come_before_their_views(tmp_path: Path) -> None:
@@ -19,6 +25,7 @@ async def test_works_of_a_painter_come_before_their_views(tmp_path: Path) -> Non
     Mutation: sixteen such pages in a row are enough to hold what a good page names: 86 of 160 works by then.
     """
     dice = random.Random(1)
+    n = 1 + N_SERIES + N_WORKS + 10
     async with LittleWeb() as web:
         web.page("a.test/", *(f"a.test/series/{s}" for s in range(N_SERIES)))
         for s in range(N_SERIES):
@@ -29,8 +36,9 @@ async def test_works_of_a_painter_come_before_their_views(tmp_path: Path) -> Non
             web.page(f"a.test/work/{i}", *links, text=f"{MENU} Untitled No. {i}. {size}, {dice.randint(1980, 2020)}", title="Works")
             for way in WAYS:
                 web.page(f"a.test/{way}?of=w{i}", text=f"{MENU} Work {i} {way}", title="Works")
-        await crawl(tmp_path / "c", settings(web, ["a.test/"]))
-    early = web.requests[: 1 + N_SERIES + N_WORKS + 10]
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=first(n)))
+    early = web.requests[:n]
+    assert len(early) == n
     assert sum("/work/" in place for place in early) >= N_WORKS - 10
 
 
@@ -39,6 +47,7 @@ async def test_pictures_of_albums_that_are_all_one_text_come_before_their_views(
 
     Mutation: what copies name is fetched when nothing else is left: 100 of 288 photographs by then in place of 188.
     """
+    n = 1 + 24 + 288 + 60
     async with LittleWeb() as web:
         web.page("a.test/", *(f"a.test/album/{album}" for album in range(24)))
         for album in range(24):
@@ -49,8 +58,9 @@ async def test_pictures_of_albums_that_are_all_one_text_come_before_their_views(
                 for way in WAYS:
                     web.page(f"a.test/photo/{i}/{way}", text=f"{MENU} {way} {i}", title="Photos")
         filters = FilterSettings(tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0))
-        await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
-    early = web.requests[: 1 + 24 + 288 + 60]
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters, limits=first(n)))
+    early = web.requests[:n]
+    assert len(early) == n
     assert sum(place.count("/") == 2 for place in early) >= 24 + 160
 
 
@@ -66,5 +76,5 @@ async def test_pages_that_say_what_their_address_says_come_after_chapters(tmp_pa
             for place in combined:
                 tags = place.rpartition("/")[2].replace("+", " ")
                 web.page(place, text=f"Questions tagged {tags} none so far Home About Contact", title="Questions")
-        await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=first(120)))
     assert sum("/chapter/" in place for place in web.requests[:120]) >= 60
