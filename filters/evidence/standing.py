@@ -37,15 +37,19 @@ class Standing(msgspec.Struct, array_like=True):
             self.n, self.s, self.squares, self.at = self.n * kept, self.s * kept, self.squares * kept**2, clock
 
     def learn(self, weight: int, share: float) -> None:
-        """Count one more fetch; if its weight is negative, remove one. Call `age` first.
+        """Count one more fetch. Call `age` first.
 
         Args:
             weight: Number of fetches that it represents.
             share: How good the fetch was, 0 to 1.
         """
-        self.n = max(0.0, self.n + weight)
-        self.s = max(0.0, min(self.n, self.s + weight * share))
-        self.squares = max(0.0, self.squares + weight * abs(weight))
+        self.n += weight
+        self.s = min(self.n, self.s + weight * share)
+        self.squares += weight * weight
+
+    def revise(self, change: float) -> None:
+        """Change how good a fetch was that is counted already. Call `age` first."""
+        self.s = max(0.0, min(self.n, self.s + change))
 
     def without(self, part: Standing) -> Standing:
         """Return the counts of all other fetches.

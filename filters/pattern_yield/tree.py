@@ -6,7 +6,9 @@ A URL is held by the first barren pattern on the way from its most specific patt
 has enough good fetches of its own. A most specific pattern that yields less than the rest of its site is held too.
 
 **A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (a `LinkSource` is kept until its
-links are settled). A redirect was worth it if its last page is new and was first found through it.
+links are settled). A redirect was worth it if its last page is new and was first found through it. Until its links decide, a page counts as
+one that is a little more likely worth it than not: of a log without an end, whose pages are alike and name what is fetched much later, only
+those would count that are new.
 
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
@@ -52,6 +54,7 @@ RUN = 32  # a run of so many URLs of one text is not learned from
 OTHERS = 8  # fetches of a site that must have been worth it for such a run to be a pattern's usual answer
 TEMPLATE = 20  # times shown by one pattern from which a text is a template: its first page hardly counts then
 TAUGHT = 16  # fetches of a pattern that are also counted for the coarser one
+_OPEN = 0.6  # what a page counts in comparisons while it may still be worth its fetch, by links that are not fetched yet
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 
 
@@ -197,8 +200,8 @@ class Tree:
             is_open: Whether a URL that the page named may still be worth its fetch.
         """
         self._compare(self._known[texts[0]])
-        if not is_open:
-            self._count(texts, worth=worth, weight=SAMPLE if worth and self._is_sampled() else 1)
+        share = _OPEN if is_open else float(worth)
+        self._count(texts, share=share, weight=SAMPLE if worth and self._is_sampled() else 1)
         taught, spoke = True, False
         for i, text in enumerate(texts):
             pattern = self._known[text]
@@ -214,22 +217,33 @@ class Tree:
             taught = pattern.n_taught < TAUGHT
             pattern.n_taught += taught
 
-    def _count(self, texts: Sequence[str], *, worth: bool, weight: int = 1) -> None:
+    def _count(self, texts: Sequence[str], *, share: float, weight: int = 1) -> None:
         """Count a fetch that nothing held, for its site and for its most specific pattern.
 
         Args:
             texts: The patterns of its URL, the most specific first.
-            worth: Whether the fetch was worth it.
-            weight: 1, or −1 to remove a barren fetch.
+            share: 1 if the fetch was worth it, 0 if it was barren, `_OPEN` while its links decide.
+            weight: Number of fetches that it represents.
         """
         self.load(texts)
         if not texts or self.barren(texts) is not None:
             return
         pattern, fresh = self._known[texts[0]], self.head.fresh
-        clock = fresh.at + (weight > 0)
+        clock = fresh.at + 1
         for standing in (fresh, pattern.evidence.standing):
             standing.age(clock)
-            standing.learn(weight, float(worth))
+            standing.learn(weight, share)
+        self._changed[texts[0]] = pattern
+
+    def _recount(self, texts: Sequence[str], *, before: float, now: float) -> None:
+        """Change the share that a fetch was counted with, now that more is known of it."""
+        self.load(texts)
+        if not texts or self.barren(texts) is not None:
+            return
+        pattern, fresh = self._known[texts[0]], self.head.fresh
+        for standing in (fresh, pattern.evidence.standing):
+            standing.age(fresh.at)
+            standing.revise(now - before)
         self._changed[texts[0]] = pattern
 
     def _is_sampled(self) -> bool:
@@ -258,7 +272,7 @@ class Tree:
         elif self.head.leading:
             self._put_source(key, LinkSource(self.head.leading, via, n_links))
             if not self._is_pending(key):
-                self._count(self.head.leading, worth=False, weight=-1)
+                self._recount(self.head.leading, before=0.0, now=_OPEN)
         else:
             return
         self.head.n_sources += 1
@@ -290,7 +304,7 @@ class Tree:
         if worth:
             self._credit(key[8:], source.forms)
         elif not self._is_pending(key):
-            self._count(source.forms, worth=False)
+            self._recount(source.forms, before=_OPEN, now=0.0)
 
     def _credit(self, key: bytes, texts: list[str]) -> None:
         """Count a barren page as worth its fetch, since it has led to something new."""
@@ -300,7 +314,7 @@ class Tree:
             self.head.pending.remove(waits[0])
             self._teach(texts, True)
             return
-        self._count(texts, worth=True)
+        self._recount(texts, before=_OPEN, now=1.0)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:

@@ -42,8 +42,11 @@ def test_the_rest_of_a_site_is_the_difference() -> None:
     assert part.without(every).n == 0, "by rounding a part may be more than the whole"
 
 
-def test_a_fetch_that_is_taken_back_leaves_what_was_there() -> None:
-    of = told((1, 1.0), (1, 0.0), (-1, 0.0))
-    assert (of.n, of.s, of.squares) == (1, 1, 1)
-    of.learn(-5, 1.0)
-    assert (of.n, of.s, of.squares) == (0, 0, 0)
+def test_a_fetch_of_which_more_is_known_counts_otherwise_and_no_more_than_it_is() -> None:
+    of = told((1, 1.0), (1, 0.5))
+    of.revise(-0.5)
+    assert (of.n, of.s, of.squares) == (2, 1, 2)
+    of.revise(5)
+    assert (of.n, of.s) == (2, 2)
+    of.revise(-5)
+    assert (of.n, of.s) == (2, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from told import SPACE, Site, mixed, pages, word
 
 LOGIN = "please log in"
@@ -98,30 +99,31 @@ def test_a_pattern_that_yielded_less_and_then_nothing_is_held_as_any_other() -> 
     assert (tags.is_surpassed, tags.barren) == (False, True)
 
 
-def test_a_page_that_says_nothing_new_counts_once_it_is_known_what_it_led_to() -> None:
-    """Otherwise listings would be held before their posts are fetched.
+def test_a_page_that_says_nothing_new_counts_by_what_it_led_to_once_that_is_known() -> None:
+    """Until then it counts a little more than half: as barren, listings would be held before their posts are fetched; if it did not count,
+    of a log whose pages lead to what is fetched much later only the pages that are new would.
 
-    Mutations: each page counts at once; a page that led to nothing never counts.
+    Mutations: each page counts as barren at once; a page does not count until it is known; a page that led to nothing counts as open.
     """
     site = Site()
     site.tell_all(pages(4))
 
-    def counted() -> tuple[int, int]:
+    def counted() -> tuple[float, float]:
         of = site.evidence("/<w>?page=<n>").standing
-        return round(of.n), round(of.s)
+        return of.n, of.s
 
-    def tell(path: str, text: str, *, led_by: str = "", n_led: int = 0) -> tuple[int, int]:
+    def tell(path: str, text: str, *, led_by: str = "", n_led: int = 0) -> tuple[float, float]:
         site.tell(path, text, via=led_by, n_led=n_led)
         return counted()
 
     tell("/archive?page=1", "the archive")
-    assert tell("/wiki/Page_a", "text a") == (1, 1)
-    assert tell("/archive?page=2", "the archive", n_led=2) == (1, 1)
-    assert tell("/wiki/Page_b", "text 3", led_by="/archive?page=2") == (1, 1)
-    assert tell("/wiki/Page_c", "text c", led_by="/archive?page=2") == (2, 2)
-    assert tell("/archive?page=3", "the archive", n_led=2) == (2, 2)
-    assert tell("/wiki/Page_d", "text 3", led_by="/archive?page=3") == (2, 2)
-    assert tell("/wiki/Page_e", "text 2", led_by="/archive?page=3") == (3, 2)
+    assert tell("/wiki/Page_a", "text a") == pytest.approx((1, 1), abs=0.1)
+    assert tell("/archive?page=2", "the archive", n_led=2) == pytest.approx((1, 1), abs=0.1)  # waits for another text
+    assert tell("/wiki/Page_b", "text 3", led_by="/archive?page=2") == pytest.approx((2, 1.6), abs=0.1)
+    assert tell("/wiki/Page_c", "text c", led_by="/archive?page=2") == pytest.approx((2, 2), abs=0.1)
+    assert tell("/archive?page=3", "the archive", n_led=2) == pytest.approx((3, 2.6), abs=0.1)
+    assert tell("/wiki/Page_d", "text 3", led_by="/archive?page=3") == pytest.approx((3, 2.6), abs=0.1)
+    assert tell("/wiki/Page_e", "text 2", led_by="/archive?page=3") == pytest.approx((3, 2), abs=0.1)
 
 
 def test_a_pattern_that_mixes_kinds_is_not_compared_before_the_word_that_names_them_is_known() -> None:
