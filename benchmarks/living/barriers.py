@@ -1,4 +1,4 @@
-"""Walls: answers that a whole site gives for a while instead of its pages. Thirteen kinds, at times that a seed decides.
+"""Walls: answers that a whole site gives for a while instead of its pages. Twenty kinds, at times that a seed decides.
 
 A wall lasts for a number of requests, or of seconds if fewer requests come (a crawler that backs off sends none). Then the site answers
 normally for a number of requests. Everything depends only on the seed and the requests; `Schedule` reads time from the clock that it is
@@ -30,6 +30,13 @@ class Kind(StrEnum):
     SESSIONS = "a session minted on each page"
     LANGUAGE = "another language by address"
     CHALLENGE = "challenge page, 403"
+    SESSION_REDIRECTS = "302 that adds a session to each address"
+    LOOP = "302 that adds another session each time, without end"
+    FRONT_REDIRECTS = "302 to the front page"
+    SHELL = "page that wants JavaScript, 200"
+    BLANK = "empty page, 200"
+    DATA = "JSON that names a limit, 200"
+    NUMBERED = "page of an error with a number for each request, 200"
 
 
 LOGIN_PATH = "/login"
@@ -51,6 +58,10 @@ _MAINTENANCE = """<html><head><title>Maintenance</title></head><body><h1>We will
 Thank you for your patience.</p></body></html>"""
 _CHALLENGE = """<html><head><title>Just a moment</title></head><body><h1>Checking your browser</h1><p>This takes a few seconds.</p>
 <noscript>Enable JavaScript to continue.</noscript></body></html>"""
+_SHELL = """<html><head><title>Loading</title></head><body><noscript>Please enable JavaScript to view this site.</noscript>
+<div id="root"></div><script src="/app.js"></script></body></html>"""
+_NUMBERED = """<html><head><title>Oops</title></head><body><h1>Something went wrong</h1><p>We know of it and work on it. Please try again
+later. Reference {number:016x}.</p></body></html>"""
 _BANNER = '<div class="banner"><p>Now in a new design: tell us what you think of variant {n}.</p><p><a href="/">Home</a></p></div>'
 
 _BANNERS = re.compile(r"(?:Now in a new design tell us what you think of variant \d Home ?)+")  # banners as words of a page's text
@@ -105,8 +116,14 @@ class Schedule:
         self.standing, self._left, self._since = self._to_come.pop(), self.rng.randint(*_STANDS), self.now()
 
 
-def instead(kind: Kind, path: str) -> ProxyAnswer | None:
-    """Return the answer of a wall that does not ask the site; None for a kind that changes the site's own answer."""
+def instead(kind: Kind, path: str, rng: random.Random) -> ProxyAnswer | None:
+    """Return the answer of a wall that does not ask the site; None for a kind that changes the site's own answer.
+
+    Args:
+        kind: Of the wall.
+        path: That is asked for, with its query.
+        rng: Draws sessions and numbers.
+    """
     page = {"Content-Type": "text/html; charset=utf-8"}
     timed = page | {"Retry-After": str(RETRY_AFTER_S)}
     match kind:
@@ -126,7 +143,19 @@ def instead(kind: Kind, path: str) -> ProxyAnswer | None:
             return ProxyAnswer(200, page, _MAINTENANCE.encode(), is_wall=True)
         case Kind.CHALLENGE:
             return ProxyAnswer(403, page, _CHALLENGE.encode(), is_wall=True)
-        case Kind.VARIANTS | Kind.SESSIONS | Kind.LANGUAGE:
+        case Kind.SESSION_REDIRECTS | Kind.LOOP if kind is Kind.LOOP or path == without_session(path):
+            return ProxyAnswer(302, page | {"Location": _with(without_session(path), _minted(rng))}, b"", is_wall=True)
+        case Kind.FRONT_REDIRECTS if path != "/":
+            return ProxyAnswer(302, page | {"Location": "/"}, b"", is_wall=True)
+        case Kind.SHELL:
+            return ProxyAnswer(200, page, _SHELL.encode(), is_wall=True)
+        case Kind.BLANK:
+            return ProxyAnswer(200, page, b"", is_wall=True)
+        case Kind.DATA:
+            return ProxyAnswer(200, {"Content-Type": "application/json"}, b'{"message": "rate limit exceeded"}', is_wall=True)
+        case Kind.NUMBERED:
+            return ProxyAnswer(200, page, _NUMBERED.format(number=rng.getrandbits(64)).encode(), is_wall=True)
+        case _:
             return None
 
 
@@ -137,7 +166,7 @@ def changed(kind: Kind, html: str, rng: random.Random) -> str:
             n = rng.randint(1, 4)
             return re.sub(r"(<body[^>]*>)", lambda body: body[1] + _BANNER.format(n=n) * n, html, count=1, flags=re.IGNORECASE)
         case Kind.SESSIONS:
-            minted = f"{SESSION}={rng.getrandbits(64):016x}"
+            minted = _minted(rng)
             return _LINK.sub(lambda link: f"{link[1]}{_with(link[2], minted)}", html)
         case Kind.LANGUAGE:
             return _TEXT.sub(lambda words: f">{words[1].translate(_SHIFTED)}<", html)
@@ -153,6 +182,11 @@ def without_banners(text: str) -> str:
 def without_session(path: str) -> str:
     """Return the path without a session id, as the site itself is asked for it."""
     return re.sub(rf"[?&;]{SESSION}=[0-9a-f]{{16}}$", "", path)
+
+
+def _minted(rng: random.Random) -> str:
+    """Return a parameter with a new session id."""
+    return f"{SESSION}={rng.getrandbits(64):016x}"
 
 
 def _with(link: str, minted: str) -> str:

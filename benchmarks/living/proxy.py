@@ -33,6 +33,10 @@ class Walls:
             self.met[name + path].append(kind or "")
             return kind
 
+    def instead(self, kind: Kind, path: str) -> ProxyAnswer | None:
+        with self._lock:
+            return instead(kind, path, self._schedule.rng)
+
     def change(self, kind: Kind, html: str) -> str:
         with self._lock:
             return changed(kind, html, self._schedule.rng)
@@ -49,7 +53,7 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
         def do_GET(self) -> None:
             name = self.headers.get("Host", "")
             kind = walls.next(name, self.path)
-            answer = instead(kind, self.path) if kind else None
+            answer = walls.instead(kind, self.path) if kind else None
             send(self, answer or _asked(place, self, walls, kind))
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:

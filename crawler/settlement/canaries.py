@@ -74,11 +74,12 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        via, look, speaks, words = url.via if url.hops else b"", None, 0, b""
+        via, look, also, speaks, words = url.via if url.hops else b"", None, None, 0, b""
         if page is not None:
             speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
             look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words))
+            also = look_of(page) if sighting.is_page(shown.token) and self._part.is_counted(queue, self._memory, shown.token) else None
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also))
 
     def request(self, queue: bytes, *, is_drained: bool = False) -> Learned:
         """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""
@@ -187,7 +188,9 @@ def _shown(visit: Visit, outcome: Outcome) -> Shown:
             return sighting.of_redirect(visit.target) if visit.target else NOTHING
         case Failed(cause=cause) if RETRIES[cause].counts_against_host and RETRIES[cause].counts_as_try:
             return sighting.of_failure(cause, outcome.head.status if outcome.head is not None else 0)
-        case Fetched() if visit.page is not None:
+        case Fetched(refused=None) if visit.page is not None:
             return sighting.of_page(visit.page)
+        case Fetched(refused=reason) if reason is not None:
+            return sighting.of_refused(str(reason), outcome.head.status)
         case _:
             return NOTHING

@@ -8,7 +8,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.canary import doubts, early, records, vocabulary
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
-from thresher.filters.canary.sighting import AT_ONCE
+from thresher.filters.canary.sighting import AT_ONCE, of_redirect
 from thresher.filters.canary.vocabulary import Speech
 
 FEWEST_WORDS: Final = 30  # of a page that may be a canary
@@ -47,7 +47,7 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     token = seen.token
     is_walls = state.n_walls > 0 and records.is_of_wall(memory, queue, token)
     least = AT_ONCE if is_walls else seen.least
-    n_alike = records.count(memory, queue, token, seen.url, seen.key, least) if token else 0
+    n_alike = records.count(memory, queue, token, seen.url, seen.key, least, seen.shown) if token else 0
     if speaks == Speech.OWN:
         state.n_strange = 0
     elif speaks == Speech.STRANGE and n_alike < least:
@@ -96,10 +96,10 @@ def usable(memory: Memory, queue: bytes, *, but: bytes = b"") -> list[int]:
     Args:
         memory: The filter's memory.
         queue: Of the host.
-        but: Token of suspected answers: a candidate that shows the same proves nothing.
+        but: Token of suspected answers: a candidate that shows the same, or to which they redirect, proves nothing.
     """
     found = records.candidates(memory, queue)
-    slots = (slot for slot, one in found.items() if one.token != but)
+    slots = (slot for slot, one in found.items() if but not in (one.token, of_redirect(one.url).token))
     return sorted(slots, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
 
 

@@ -30,7 +30,7 @@ from thresher.filters.canary.answers import AnswerGroup
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
 from thresher.filters.canary.rounds import Budget, Round
-from thresher.filters.canary.sighting import is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.canary.sighting import is_page, of_failure, of_page, of_redirect, of_refused, words_for
 from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import look_of
 from thresher.filters.spec import FilterSpec
@@ -72,6 +72,10 @@ class CanaryFilter:
             speaks: Whether the page uses its host's words.
         """
         return answers.wants_look(memory, queue, speaks)
+
+    def is_counted(self, queue: bytes, memory: Memory, token: bytes) -> bool:
+        """Return whether an answer of a host has shown the same since the last good canary."""
+        return bool(token) and not FirstAnswers(memory, queue).items and records.is_counted(memory, queue, token)
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
@@ -149,13 +153,14 @@ class CanaryFilter:
         words = vocabulary.ends(page.tokens) if page is not None and page.status == 200 else b""
         if page is not None:
             shown = of_page(page)
-            look = look_of(page) if page.status == 200 and not is_error(shown.token) else None
+            look = look_of(page) if page.status == 200 and is_page(shown.token) else None
             told = f"status {page.status}, {words_for(shown.token)}" + (f': "{page.title[:80]}"' if page.title else "")
         elif answer.target is not None:
             shown, told = of_redirect(answer.target.text), f"a redirect to {answer.target.text.partition('?')[0]}"
+        elif answer.status and answer.failure not in _CAUSES:
+            shown, told = of_refused(answer.failure, answer.status), answer.failure or told
         else:
-            shown = of_failure(answer.failure, answer.status)
-            told = answer.failure or told
+            shown, told = of_failure(answer.failure, answer.status), answer.failure or told
         was_asked = bool(answer.status) or answer.failure in _CAUSES
         return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked, words)
 

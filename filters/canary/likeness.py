@@ -2,7 +2,7 @@
 
 It does if its words are equal, or if it has most of the word pairs of the kept page: an experiment's banner, a notice or the links of a new
 session add words and take none away. The share of its word pairs that a page loses between two fetches of a healthy host is its own noise
-(`Candidate.spread`). A page that loses more than twice that, and more than `_SLACK`, is another page.
+(`Candidate.spread`). A page that loses more than twice that, and more than `MOST_LOST`, is another page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from thresher.filters.canary.records import Candidate
 from thresher.filters.soft_error.looks import Look, resemblance
 
-_SLACK: Final = 0.25  # share of a page's word pairs that it may lose in any case
+MOST_LOST: Final = 0.25  # share of a page's word pairs that it may lose in any case
 _MOST: Final = 0.6  # a page that loses more between two fetches of a healthy host proves nothing
 
 
@@ -20,7 +20,7 @@ def is_like(candidate: Candidate, token: bytes, look: Look | None) -> bool:
     """Return whether an answer shows the kept page."""
     if token == candidate.token:
         return True
-    return look is not None and lost(candidate.look, look) <= max(_SLACK, min(_MOST, 2 * candidate.spread))
+    return look is not None and lost(candidate.look, look) <= max(MOST_LOST, min(_MOST, 2 * candidate.spread))
 
 
 def lost(kept: Look, found: Look) -> float:
@@ -34,4 +34,4 @@ def lost(kept: Look, found: Look) -> float:
 
 def is_changing(one: Look | None, other: Look | None) -> bool:
     """Return whether two fetches of a page in a row differ so much that the page proves nothing about its host."""
-    return one is not None and other is not None and lost(one, other) > _SLACK
+    return one is not None and other is not None and lost(one, other) > MOST_LOST

@@ -29,6 +29,7 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     look: Look | None = None  # of a page that becomes a candidate
     speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: vocabulary.Speech
     words: _Words = b""  # of a page of which its host's words are learned
+    shown: Look | None = None  # of a page that shows what another answer has shown
 
     def __post_init__(self) -> None:
         _check(self.words)

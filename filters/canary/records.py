@@ -86,6 +86,8 @@ class HostState(msgspec.Struct, array_like=True):
     n_honest: int = 0  # groups of alike answers since the last wall that none had given
     is_drained: bool = False  # this round was begun when the host had nothing else to fetch
     is_waiting: bool = False  # the canary that was asked for last waits for filters' share of the host's requests
+    bad: list[int] = []  # slots of this round's failed canaries
+    changed: dict[int, tuple[bytes, Look]] = {}  # those of them that say something new in the host's words: token and look
 
     @property
     def is_walled(self) -> bool:
@@ -113,6 +115,7 @@ class Count(msgspec.Struct, array_like=True):
     url: str  # of the last of these answers that was not found honest before at URLs like it, if there is one
     key: bytes
     least: int = 1  # so many of them are suspicious
+    look: Look | None = None  # of one of them, if they are pages and there are two or more
 
 
 class SuspectAnswer(msgspec.Struct, array_like=True):
@@ -196,11 +199,17 @@ def drop_candidate(memory: Memory, queue: bytes, slot: int) -> None:
     memory.delete(queue + _CANDIDATE + bytes([slot]))
 
 
-def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, least: int) -> int:
+def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, least: int, look: Look | None = None) -> int:
     """Count one more answer of a token, by this URL; return how many there are.
 
     Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        token: Of the answer.
+        url: That was answered.
+        key: Its key.
         least: So many are suspicious.
+        look: Of the answer, if it is known.
     """
     row = queue + _COUNT + token
     found = _read(memory, row, _COUNTS)
@@ -209,6 +218,7 @@ def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, leas
     elif not is_honest(memory, queue, token, url):
         found.url, found.key, found.least = url, key, min(least, found.least)
     found.n += 1
+    found.look = found.look or look
     memory.put(row, _encode(found), weight=KEPT)
     return found.n
 
@@ -227,6 +237,11 @@ def count_run(memory: Memory, queue: bytes, token: bytes, n: int, url: str, key:
         found.n = n
         memory.put(row, _encode(found), weight=KEPT)
     return n
+
+
+def is_counted(memory: Memory, queue: bytes, token: bytes) -> bool:
+    """Return whether an answer of this token was counted since the last good canary."""
+    return memory.get(queue + _COUNT + token) is not None
 
 
 def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:

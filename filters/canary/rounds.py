@@ -1,16 +1,18 @@
 """A round of requests that finds out whether a host still answers itself. It begins with a canary: a kept page of the host, fetched again.
 
 **The canary fails** if it shows another status, a redirect, or a text unlike the kept one (likeness.py). The page alone may have changed,
-so a second canary decides. If both pages have changed, and differ from one another, the first is fetched once more: a page that changes
-with each request proves nothing.
+so a second canary decides, and a third that was kept before the suspected answers. If all that are asked say something new in their host's
+words that nothing else there says, and are no more like each other than they were, the site has changed and not been walled: that is what
+they are from now on. If two pages have changed otherwise, the first is fetched once more: a page that changes with each request proves
+nothing.
 
 **The host is walled** if the canaries have failed. What was learned since the last good canary is void. The host is parked, then a canary
 is fetched, and so on until one is good. Then the URLs for which the wall had answered are queued again: those whose answer was that of the
 canaries. If no answer was, or if the canaries' answers differ, all URLs since the last good canary are queued again; if the wall was in
 another language, only those between the last and the next answer in the host's words.
 
-**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, and the canary is still good, a
-wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two canaries have failed and the
+**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day,
+and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two canaries have failed and the
 first is good again. If the answer is the same as before, it is the site's own, and the next canary for it is asked for only after four
 times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
 
@@ -28,17 +30,19 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, doubts, records, vocabulary
-from thresher.filters.canary.likeness import is_changing, is_like, lost
+from thresher.filters.canary.likeness import MOST_LOST, is_changing, is_like, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.sighting import words_for
 from thresher.filters.canary.vocabulary import Speech
+from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
 _MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
+_AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -93,7 +97,7 @@ class Round:
         if not usable:
             return NO_EFFECTS
         state.why, state.failed, state.shown, state.has_met_wall, state.is_foreign = why, [], None, False, False
-        state.n_of_round, state.is_drained = 0, is_drained
+        state.n_of_round, state.is_drained, state.bad, state.changed = 0, is_drained, [], {}
         state.first_slot = usable[0]
         return self._fetch(usable[0], Stage.FIRST, can_wait=can_wait and state.n_walls == 0)
 
@@ -111,7 +115,7 @@ class Round:
         state.is_foreign = state.is_foreign or is_foreign
         if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
             return self._good(found, candidate)
-        return self._bad(found, is_walls=is_walls)
+        return self._bad(found, candidate, is_walls=is_walls)
 
     # -- requests
 
@@ -143,7 +147,7 @@ class Round:
     def _good(self, found: Found, candidate: Candidate) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.SECOND and not state.has_met_wall:
-            records.drop_candidate(memory, queue, state.first_slot)  # it has changed
+            self._drop(state.first_slot, *state.changed)  # they have changed
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
@@ -168,7 +172,7 @@ class Round:
         """
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
-        if found.token == state.why or is_strange or not found.was_asked:
+        if found.token == state.why or is_strange or self._is_nearly_suspected(found) or not found.was_asked:
             doubts.found_honest(memory, queue, state.why)
             state.n_honest += 1
             return self._clear_next()
@@ -177,6 +181,13 @@ class Round:
             state.failed = [state.why]
             return self._fallen()
         return self._fetch(state.slot, Stage.CONFIRM)
+
+    def _is_nearly_suspected(self, found: Found) -> bool:
+        """Return whether a page differs from the suspected answers by a time of day or a count at most."""
+        suspected = records.counts(self._memory, self._queue).get(self._state.why)
+        if suspected is None or suspected.look is None or found.look is None:
+            return False
+        return is_nearly(found.look, suspected.look)
 
     def _fallen(self) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
@@ -199,24 +210,66 @@ class Round:
 
     # -- a canary that has failed
 
-    def _bad(self, found: Found, *, is_walls: bool) -> Effects:
+    def _bad(self, found: Found, candidate: Candidate, *, is_walls: bool) -> Effects:
         state = self._state
-        state.failed = [*state.failed, found.token]
+        if state.stage is not Stage.TWICE or found.token != state.failed[0]:
+            state.failed = [*state.failed, found.token]
         state.has_met_wall = state.has_met_wall or is_walls
         if state.stage is Stage.WALLED:
             return self._park(found)
         if state.stage in (Stage.FIRST, Stage.CONFIRM):
-            state.first_slot, state.shown = state.slot, found.look
-            others = [slot for slot in self._usable(but=state.why) if slot != state.slot]
+            state.first_slot, state.shown, state.bad = state.slot, found.look, []
+        if state.stage is not Stage.TWICE:
+            state.bad = [*state.bad, state.slot]
+            if found.look is not None and not is_walls and self._is_news(found, found.look, candidate):
+                state.changed[state.slot] = found.token, found.look
+            others = [slot for slot in self._usable(but=state.why) if slot not in state.bad and self._may_judge(slot)]
             if others:
                 return self._fetch(others[0], Stage.SECOND)
+        if len(state.changed) == len(state.bad) > 1:
+            self._renew()
+            return self._blind()
         is_page = found.look is not None and state.shown is not None and not is_walls
         if is_page and state.stage in (Stage.FIRST, Stage.SECOND):
             return self._fetch(state.first_slot, Stage.TWICE)
         if state.stage is Stage.TWICE and is_changing(state.shown, found.look):
-            records.drop_candidate(self._memory, self._queue, state.slot)
+            self._drop(state.slot)
             return self._blind()
         return self._wall(found)
+
+    def _may_judge(self, slot: int) -> bool:
+        """Return whether a candidate may be the next canary: not the third one if a wall may have shown its page when it was kept."""
+        state, memory, queue = self._state, self._memory, self._queue
+        if len(state.bad) == 1 or len(state.changed) == len(state.bad):
+            return True
+        suspected = [one.at for one in records.suspects(memory, queue).values() if doubts.is_of(state.why, one)] if state.why else []
+        return records.candidates(memory, queue)[slot].at < min(suspected, default=state.good_at + 1)
+
+    def _is_news(self, found: Found, look: Look, candidate: Candidate) -> bool:
+        """Return whether a failed canary is a page that has changed by itself: it says something new, in the words of its host, which no
+        other URL says; and it is no more like the first canary than it was when both were kept.
+        """
+        state, memory, queue = self._state, self._memory, self._queue
+        if lost(look, candidate.look) <= MOST_LOST:
+            return False
+        if records.is_counted(memory, queue, found.token) or vocabulary.speech_of(memory, queue, found.words) is not Speech.OWN:
+            return False
+        first = records.candidates(memory, queue).get(state.first_slot)
+        if state.slot == state.first_slot or first is None or state.shown is None:
+            return True
+        return distance(look, state.shown) > _AS_FAR * distance(candidate.look, first.look)
+
+    def _renew(self) -> None:
+        """Take canaries that have changed by themselves for what they are now."""
+        found = records.candidates(self._memory, self._queue)
+        for slot, (token, look) in self._state.changed.items():
+            found[slot].token, found[slot].look = token, look
+            records.put_candidate(self._memory, self._queue, slot, found[slot])
+
+    def _drop(self, *slots: int) -> None:
+        """Take the pages of these slots no longer for canaries."""
+        for slot in slots:
+            records.drop_candidate(self._memory, self._queue, slot)
 
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
@@ -225,7 +278,7 @@ class Round:
             if one.at > state.good_at and slot != state.first_slot and one.token in state.failed:
                 records.drop_candidate(memory, queue, slot)  # the answer was the wall's
         state.slot = state.first_slot
-        state.is_changed = found.status in _GONE or not self._is_shared()
+        state.is_changed = found.status in _GONE or not (state.is_foreign or self._is_shared())
         return (Void(queue), *self._park(found))
 
     def _is_shared(self) -> bool:

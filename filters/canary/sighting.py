@@ -4,20 +4,26 @@
     challenge       always the same, whatever its words
     error           status and words
     redirect        its target without the query: the query tells a login form where to return to
+    file            the status, and why its body was not read
     failure         the status if there was one, else the cause, after the last try
 
-Time: 1 µs for a long page, 30 µs for one of up to `_SHORT` words.
+Of errors, and of pages that say little, numbers and identifiers do not count: a wall may name the time, or give each request a number.
+
+Time: 1 µs for a long page, 30 µs for one of up to `_SHORT` words, 10 more for one that says little.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
+import numpy as np
 import xxhash
 
 from thresher.crawler.core.model import NEEDS_BROWSER, Page
+from thresher.crawler.core.sketch import word_hash
 from thresher.filters.soft_error.kinds import GATES, hint_of
-from thresher.filters.soft_error.looks import text_of
+from thresher.filters.soft_error.looks import own_words, text_of
 
 TOKEN: Final = 8
 ALIKE: Final = 3  # so many answers with the same token are suspicious
@@ -27,7 +33,10 @@ _GUARDS: Final = frozenset((401, 403, 407, 429, 451, 503))
 _SHORT: Final = 300  # words
 _FEW: Final = 80  # a page of fewer words has little to show
 _FEW_LINKS: Final = 3
-_FEWEST: Final = 5  # least words of a page that can be compared
+_FEWEST: Final = 5  # a page of fewer words that has many links cannot be compared
+_WITH_DIGIT: Final = re.compile(r"\w*\d\w*")
+_ODD: Final = re.compile(r"[0-9a-f]+|\w{16,}")  # numbers, and identifiers
+_PLAIN: Final = 2 / 3  # share of the words that are left without them; else they are what a page says
 
 
 class Shown(NamedTuple):
@@ -45,15 +54,26 @@ def of_page(page: Page) -> Shown:
     if not NEEDS_BROWSER.isdisjoint(page.flags):
         return Shown(_token(b"C", b""), AT_ONCE)
     is_short = page.tokens.size <= _SHORT
-    words = text_of(page) if is_short else page.fingerprint
+    says_little = page.tokens.size <= _FEW and len(page.links) <= _FEW_LINKS
+    if page.tokens.size < _FEWEST and page.status < 400 and not says_little:
+        return NOTHING
+    is_plain = says_little or (is_short and page.status >= 400)
+    words = _plain_text_of(page) if is_plain else text_of(page) if is_short else page.fingerprint
     if page.status >= 400:
         return Shown(_token(b"E%d" % page.status, words), GUARDED if page.status in _GUARDS else ALIKE)
-    if page.tokens.size < _FEWEST:
-        return NOTHING
     if is_short and (page.form == "password" or hint_of(page).kind in GATES):
         return Shown(_token(b"P", words), AT_ONCE)
-    says_little = page.tokens.size <= _FEW and len(page.links) <= _FEW_LINKS
     return Shown(_token(b"P", words), GUARDED if says_little else ALIKE)
+
+
+def _plain_text_of(page: Page) -> bytes:
+    """Return the hash of a page's words without numbers and identifiers; of all its words if too few others are left."""
+    odd = [word for word in _WITH_DIGIT.findall(page.text.lower()) if _ODD.fullmatch(word)]
+    if not odd:
+        return text_of(page)
+    words = own_words(page)
+    plain = words[~np.isin(words, np.array([word_hash(word) for word in odd], dtype=np.uint64))]
+    return xxhash.xxh3_64_digest(plain.tobytes()) if len(plain) >= max(_FEWEST, _PLAIN * len(words)) else text_of(page)
 
 
 def of_redirect(target: str) -> Shown:
@@ -74,13 +94,28 @@ def of_failure(cause: str, status: int) -> Shown:
     return Shown(_token(b"F", b"%d" % status if status else cause.encode()), AT_ONCE)
 
 
+def of_refused(why: str, status: int) -> Shown:
+    """Return what an answer shows whose body was not read, as it is no document.
+
+    Args:
+        why: The reason.
+        status: HTTP status.
+    """
+    return Shown(_token(b"T", b"%d %s" % (status, why.encode())))
+
+
 def _token(kind: bytes, shown: bytes) -> bytes:
     return kind[:1] + xxhash.xxh3_64_digest(kind + shown)[1:]
 
 
 def is_error(token: bytes) -> bool:
     """Return whether a token is one of answers that are not pages."""
-    return token[:1] in (b"C", b"E", b"F", b"R")
+    return token[:1] in (b"C", b"E", b"F", b"R", b"T")
+
+
+def is_page(token: bytes) -> bool:
+    """Return whether a token is one of pages."""
+    return bool(token) and not is_error(token)
 
 
 def words_for(token: bytes) -> str:
@@ -95,4 +130,5 @@ _WORDS: Final = {
     b"L": "another language",
     b"P": "another page",
     b"R": "a redirect",
+    b"T": "a file",
 }

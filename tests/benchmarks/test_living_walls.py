@@ -43,7 +43,7 @@ def test_a_wall_that_nobody_comes_to_falls_with_time() -> None:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_wall_answers_by_itself_or_changes_what_the_site_answers(kind: Kind) -> None:
-    answer, html = instead(kind, "/3"), page(3)
+    answer, html = instead(kind, "/3", random.Random(1)), page(3)
     assert (answer is None) == (changed(kind, html, random.Random(1)) != html)
 
 
@@ -55,6 +55,16 @@ def test_sessions_are_minted_anew_and_the_site_never_sees_them() -> None:
     assert '"/7?view=print&amp;sid=' not in one
     assert without_session("/7?view=print&sid=0123456789abcdef") == "/7?view=print"
     assert without_session("/7?sid=0123456789abcdef") == "/7"
+
+
+def test_a_redirect_adds_a_session_once_or_without_end() -> None:
+    once, then = (instead(Kind.SESSION_REDIRECTS, path, random.Random(1)) for path in ("/3?view=print", "/3?sid=0123456789abcdef"))
+    assert once is not None
+    assert without_session(once.headers["Location"]) == "/3?view=print" != once.headers["Location"]
+    assert then is None, "the site itself answers"
+    again = instead(Kind.LOOP, "/3?sid=0123456789abcdef", random.Random(1))
+    assert again is not None
+    assert without_session(again.headers["Location"]) == "/3" != again.headers["Location"]
 
 
 def test_a_proxy_hands_on_what_the_site_answers_and_remembers_what_stood(tmp_path: Path) -> None:

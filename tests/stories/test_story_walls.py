@@ -28,7 +28,7 @@ N = 24  # pages of a host
 FROM, FOR = 9, 12  # a wall stands from the request of this number of its host on, for so many requests
 FORM = '<form method="post"><input name="user"><input type="password" name="word"></form>'
 OWN = "as it is"  # title of pages that no wall stands before
-MOST_BESIDE = 14  # requests of an honest host that go to canaries, and to pages that are fetched again
+MOST_BESIDE = 15  # requests of an honest host that go to canaries, and to pages that are fetched again
 Kind = Callable[[LittleWeb, str, int], None]  # puts the answer, given the web, the place, and the number of the host's request
 
 
