@@ -12,9 +12,10 @@ canaries. If no answer was, or if the canaries' answers differ, all URLs since t
 another language, only those between the last and the next answer in the host's words.
 
 **The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day,
-and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two canaries have failed and the
-first is good again. If the answer is the same as before, it is the site's own, and the next canary for it is asked for only after four
-times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
+and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two
+canaries have failed and the first is good again. If the answer is the same as before, it is the site's own, and the next canary for it is
+asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched
+again, too.
 
 If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. `_CHANGED` times are enough if no two of its URLs show the
 same, or if it answers that its pages are gone: a site that was rebuilt must not count as walled for ever.
