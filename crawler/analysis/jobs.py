@@ -10,6 +10,7 @@ import msgspec
 from thresher.crawler.analysis.dust_lists import looks
 from thresher.crawler.analysis.dust_mining import mine_site
 from thresher.crawler.analysis.link_export import LinksExport
+from thresher.crawler.analysis.rank_groups import ranked_groups
 from thresher.crawler.analysis.rank_share import take
 from thresher.crawler.analysis.replica_comparing import lines, points, similar_texts
 from thresher.crawler.analysis.replica_links import TargetsExport
@@ -20,6 +21,7 @@ from thresher.storage.view import View
 
 TASKS: Final[Mapping[str, Callable[..., list[bytes]]]] = {
     "rank": take,
+    "groups": ranked_groups,
     "looks": looks,
     "mine": mine_site,
     "learn": learned,

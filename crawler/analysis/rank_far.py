@@ -2,8 +2,8 @@
 
 Each shard's machine exports its links (link_export.py), and each step is a task on every shard's machine (tasks.py). What one sends to
 another goes from task to task; the head gets sums of each step, and the numbers, ranks and degrees of all nodes at the end, 33 bytes each.
-Of hosts or sites it gets names, sizes and the links between them, and ranks these itself. Where the URLs of one page are one node, it finds
-from the records of pages which these are (storage/representatives.py).
+Hosts and sites are few: one task ranks them (rank_groups.py). Where the URLs of one page are one node, the head finds from the records of
+pages which these are (storage/representatives.py).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from thresher.crawler.analysis.columns import pack_bytes, unpack_bytes
 from thresher.crawler.analysis.link_export import LinksExport
+from thresher.crawler.analysis.rank_groups import GroupsOrder, RankedGroups
 from thresher.crawler.analysis.rank_messages import Start, Step
 from thresher.crawler.analysis.rank_share import ITERATED, OF_EXPORT
 from thresher.crawler.analysis.tasks import NOTHING, Tasks, tasks_of
 from thresher.crawler.core.places import Level
 from thresher.crawler.graph.collapse import resolve
-from thresher.crawler.graph.csr import F64, I64, Bools, Graph
+from thresher.crawler.graph.csr import F64, I64, Bools
 from thresher.crawler.graph.hits import Hits, exact_mean, until_settled
 from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, iterate
 from thresher.storage.graph import read_known
@@ -71,12 +72,9 @@ class FarRanks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FarGroups:
-    """The hosts or sites of all known URLs, in the order in which these were found, and the links between them."""
+    """The ranked hosts or sites of all known URLs."""
 
-    graph: Graph
-    names: list[str]
-    n_urls: I64
-    n_pages: I64
+    ranked: RankedGroups
     n_redirects: int
     n_self_links: int
 
@@ -108,10 +106,10 @@ def rank_twice(view: View, choice: RankChoice, early: Callable[[I64], I64]) -> t
 
 
 def groups_far(view: View, choice: RankChoice) -> FarGroups | None:
-    """Group the pages of a crawl of several machines by host or site; None as by `rank_far`."""
+    """Rank the hosts or sites of a crawl of several machines; None as by `rank_far`."""
     shares = _shares(view, choice)
     found = None if shares is None else shares.linked()
-    return None if shares is None or found is None else _grouped(shares, found)
+    return None if shares is None or found is None else _grouped(shares, found, choice)
 
 
 def _shares(view: View, choice: RankChoice) -> _Shares | None:
@@ -119,21 +117,11 @@ def _shares(view: View, choice: RankChoice) -> _Shares | None:
     return None if tasks is None else _Shares(view, tasks, choice)
 
 
-def _grouped(shares: _Shares, found: _Linked) -> FarGroups:
+def _grouped(shares: _Shares, found: _Linked, choice: RankChoice) -> FarGroups:
     shares.step("groups")
     shares.step("pairs")
-    told = shares.own_mail()
-    n_shards = len(told)
-    pairs, firsts, n_urls, n_pages = (np.frombuffer(b"".join(parts), dtype="<i8") for parts in list(zip(*told, strict=True))[:4])
-    names = [msgspec.msgpack.decode(parts[4], type=list[str]) for parts in told]
-    refs = np.concatenate([np.arange(len(some), dtype=np.int64) * n_shards + shard for shard, some in enumerate(names)])
-    order = np.argsort(firsts)
-    number_of = np.zeros(int(refs.max(initial=-1)) + 1, dtype=np.int64)
-    number_of[refs[order]] = np.arange(len(order))
-    ends = number_of[pairs].reshape(-1, 2)
-    graph = Graph.from_links(ends[:, 0], ends[:, 1], len(order))
-    texts = [name for some in names for name in some]
-    return FarGroups(graph, [texts[i] for i in order.tolist()], n_urls[order], n_pages[order], found.n_redirects, found.n_self_links)
+    order = GroupsOrder(choice.jump, choice.tolerance, choice.with_hits)
+    return FarGroups(RankedGroups.unpacked(shares.together("groups", _encode(order))), found.n_redirects, found.n_self_links)
 
 
 def _ranked(shares: _Shares, found: _Linked, choice: RankChoice) -> FarRanks:
@@ -239,6 +227,11 @@ class _Shares:
         """Send arrays of the head to all shards, each as if from itself."""
         told = self._tasks.put(pack_bytes(arrays))
         self._mail = [[told if sender == shard else NOTHING for sender in range(self._n)] for shard in range(self._n)]
+
+    def together(self, name: str, order: bytes) -> bytes:
+        """Return the result of a task, on any machine, with what each shard has sent to itself."""
+        (made,) = self._tasks.run(name, [order, *(self._mail[shard][shard] for shard in range(self._n))])
+        return self._tasks.fetch([made])[0]
 
     def own_mail(self) -> list[list[bytes]]:
         """Return what each shard has sent to itself, for the head."""

@@ -10,7 +10,7 @@ the ranks are the same to the last bit. These steps follow when the links are jo
 For the ranks of hosts or sites, which each lie in one shard, others follow:
 
     groups    group own nodes; send to the shard that has links from some of them what groups these are in
-    pairs     return the groups, and which groups link to own ones: the head ranks them, since they are few
+    pairs     return the groups, and which groups link to own ones: one task ranks them all (rank_groups.py)
 
 Hubs and authorities have steps of their own (hits_share.py). A step is a task: what a share knows it has from the task before, as columns,
 and leaves to the next one (`take`). Memory: 40 bytes a node. Network: 8 bytes an iteration for each URL with links to another shard and
@@ -167,7 +167,7 @@ class RankShare:
         assert self._of.level != "page"
         found = self._links.places()
         self.names, self.group_of = found.names, found.of.astype(np.int64)
-        refs = self.group_of * self._of.n_shards + self._of.shard  # the crawl's name of each group, before the head numbers them
+        refs = self.group_of * self._of.n_shards + self._of.shard  # the crawl's name of each group, before all are numbered
         mail: Mail = {}
         for shard, (numbers, _) in step.mail.items():
             mail[shard] = [refs[self._links.nodes_of(np.frombuffer(numbers, dtype="<i8"))].astype("<i8").tobytes()]

@@ -253,13 +253,14 @@ def _rank_groups(view: View, choice: RankChoice) -> Ranking | None:
     far = groups_far(view, choice)
     if far is None:
         return None
+    of = far.ranked
     return Ranking(
         choice.level,
-        _degrees(far.graph),
-        lambda nodes: (far.names[node] for node in nodes),
-        pagerank(far.graph, jump=choice.jump, tolerance=choice.tolerance),
-        hits(far.graph) if choice.with_hits else None,
-        (far.n_urls, far.n_pages),
+        _degrees(of.graph),
+        lambda nodes: (of.names[node] for node in nodes),
+        of.found,
+        of.hits,
+        (of.n_urls, of.n_pages),
         n_redirects=far.n_redirects,
         n_self_links=far.n_self_links,
     )

@@ -1,8 +1,8 @@
 """The life of one process of the directory (directory.py): from when it holds the lock of its file until its command is gone.
 
 No command owns it: the engine lets it run on when a command is killed. So it ends itself once its command has been silent for longer than
-a lease. It has granted nothing for as long, and nothing is granted afterwards: what it promised is on disk, and whoever holds the lock next
-waits for that. A command that goes on after all, since it was only stopped, begins another one.
+a lease. Nothing is granted afterwards; and since the lives of machines are on disk, whoever holds the lock next waits until what this one
+may have granted is over. A command that goes on after all, since it was only stopped, begins another one.
 
 Silence counts only while this process runs itself. If all of a machine was suspended, its command may speak first.
 """

@@ -93,7 +93,7 @@ def _assert_both_computed(places: Places) -> None:
     for name in ("rank", "looks", "sketch"):
         assert {machine for what, machine in tasks.ran if what == name} == {"a", "b"}, name
     assert tasks.ran.count(("rank", "b")) > 9
-    assert {("mine", ANYWHERE), ("points", ANYWHERE), ("similar", ANYWHERE), ("lines", ANYWHERE)} <= {*tasks.ran}
+    assert {("groups", ANYWHERE), ("mine", ANYWHERE), ("points", ANYWHERE), ("similar", ANYWHERE), ("lines", ANYWHERE)} <= {*tasks.ran}
     exports = {"LinksExport", "LooksExport", "TargetsExport", "WordsExport"}
     assert {(export, "b") for export in exports} <= {*tasks.ran}
     assert {part for part in tasks.carried if part[0] in exports} == {("TargetsExport", HEAD)}
