@@ -47,9 +47,14 @@ class Standing(msgspec.Struct, array_like=True):
         self.s = min(self.n, self.s + weight * share)
         self.squares += weight * weight
 
-    def revise(self, change: float) -> None:
-        """Change how good a fetch was that is counted already. Call `age` first."""
-        self.s = max(0.0, min(self.n, self.s + change))
+    def revise(self, change: float, counted_at: int) -> None:
+        """Change how good a fetch was that is counted already. Call `age` first.
+
+        Args:
+            change: By how much its share changes.
+            counted_at: The site's clock when it was counted.
+        """
+        self.s = max(0.0, min(self.n, self.s + change * (1 - 1 / LATELY) ** max(0, self.at - counted_at)))
 
     def without(self, part: Standing) -> Standing:
         """Return the counts of all other fetches.

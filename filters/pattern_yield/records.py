@@ -74,6 +74,7 @@ class LinkSource(msgspec.Struct, array_like=True):
     via: bytes  # 16 bytes: the page that named it first
     n_waiting: int  # links whose pages are not settled; 0 for a redirect whose target is held: it has been learned from
     worth: bool = False
+    counted_at: int = 0  # the site's clock (`SiteHead.fresh`) when the page was counted
 
 
 class SiteHead(msgspec.Struct, array_like=True):

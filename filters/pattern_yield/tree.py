@@ -235,7 +235,7 @@ class Tree:
             standing.learn(weight, share)
         self._changed[texts[0]] = pattern
 
-    def _recount(self, texts: Sequence[str], *, before: float, now: float) -> None:
+    def _recount(self, texts: Sequence[str], change: float, counted_at: int) -> None:
         """Change the share that a fetch was counted with, now that more is known of it."""
         self.load(texts)
         if not texts or self.barren(texts) is not None:
@@ -243,7 +243,7 @@ class Tree:
         pattern, fresh = self._known[texts[0]], self.head.fresh
         for standing in (fresh, pattern.evidence.standing):
             standing.age(fresh.at)
-            standing.revise(now - before)
+            standing.revise(change, counted_at)
         self._changed[texts[0]] = pattern
 
     def _is_sampled(self) -> bool:
@@ -270,9 +270,9 @@ class Tree:
         if is_redirect:
             self._put_source(key, LinkSource([], via, n_links))
         elif self.head.leading:
-            self._put_source(key, LinkSource(self.head.leading, via, n_links))
+            self._put_source(key, LinkSource(self.head.leading, via, n_links, counted_at=self.head.fresh.at))
             if not self._is_pending(key):
-                self._recount(self.head.leading, before=0.0, now=_OPEN)
+                self._recount(self.head.leading, _OPEN, self.head.fresh.at)
         else:
             return
         self.head.n_sources += 1
@@ -302,11 +302,11 @@ class Tree:
             return
         self._forget(key)
         if worth:
-            self._credit(key[8:], source.forms)
+            self._credit(key[8:], source.forms, source.counted_at)
         elif not self._is_pending(key):
-            self._recount(source.forms, before=_OPEN, now=0.0)
+            self._recount(source.forms, -_OPEN, source.counted_at)
 
-    def _credit(self, key: bytes, texts: list[str]) -> None:
+    def _credit(self, key: bytes, texts: list[str], counted_at: int) -> None:
         """Count a barren page as worth its fetch, since it has led to something new."""
         self.load(texts)
         waits = [entry for entry in self.head.pending if entry.key == key]
@@ -314,7 +314,7 @@ class Tree:
             self.head.pending.remove(waits[0])
             self._teach(texts, True)
             return
-        self._recount(texts, before=_OPEN, now=1.0)
+        self._recount(texts, 1 - _OPEN, counted_at)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:

@@ -42,11 +42,14 @@ def test_the_rest_of_a_site_is_the_difference() -> None:
     assert part.without(every).n == 0, "by rounding a part may be more than the whole"
 
 
-def test_a_fetch_of_which_more_is_known_counts_otherwise_and_no_more_than_it_is() -> None:
+def test_a_fetch_of_which_more_is_known_counts_otherwise_by_the_weight_that_it_still_has() -> None:
     of = told((1, 1.0), (1, 0.5))
-    of.revise(-0.5)
+    of.revise(-0.5, of.at)
     assert (of.n, of.s, of.squares) == (2, 1, 2)
-    of.revise(5)
-    assert (of.n, of.s) == (2, 2)
-    of.revise(-5)
-    assert (of.n, of.s) == (2, 0)
+    of.revise(5, of.at)
+    assert (of.n, of.s) == (2, 2), "no more than it is"
+    counted_at, n = of.at, of.n
+    of.age(counted_at + LATELY)
+    of.revise(-2.0, counted_at)
+    assert of.n == pytest.approx(n / 2.718, rel=0.01)
+    assert of.s == pytest.approx(0, abs=0.01)
