@@ -35,7 +35,7 @@ def kind_of(url: CrawlURL) -> bytes:
     return _kind(url.host, url.text)
 
 
-@lru_cache(maxsize=8)  # each page is asked for by every filter that finds copies
+@lru_cache(maxsize=128)  # each page is asked for by every filter that finds copies, after all others of its batch
 def _kind(host: str, url: str) -> bytes:
     path, _, query = url[len(host) :].partition("?")
     names = "&".join([part.partition("=")[0] for part in query.split("&")]) if query else ""

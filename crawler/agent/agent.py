@@ -82,7 +82,8 @@ class Agent:
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         self._frontier = frontier_of(store, self._context, self._started_at)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
-        self._committer = Committer(store, settings.store, clock=self._clock, on_failure=self._on_commit_failure, on_commit=self._on_commit)
+        on_failure, on_commit, is_idle = self._on_commit_failure, self._on_commit, self._is_idle
+        self._committer = Committer(store, settings.store, clock=self._clock, on_failure=on_failure, on_commit=on_commit, is_idle=is_idle)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._brakes = Brakes(directory, settings, store, self._committer)
         self._requests = RequestLog(settings.log.requests)
@@ -302,6 +303,9 @@ class Agent:
             return
         self._committer.whole(self._settler.on_study_end, who, site, finding, self._clock())
         self._on_tick()
+
+    def _is_idle(self) -> bool:
+        return not self._leases.in_flight
 
     def _on_commit(self) -> None:
         if self._member is not None:

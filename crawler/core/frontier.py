@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.back_off import BackOff
-from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.host_queue import UNTIMED, HostQueue
 from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.lease import Lease, Retry, Wait
 from thresher.crawler.core.link_batch import LinkBatch
@@ -144,10 +144,9 @@ class Frontier:
         if record.parked or record.backoff_until > now:
             return False
         host = self._bench.hosts.get(queue)
-        lanes = [lane for lane in Lane if lane not in (Lane.RETRY, Lane.DUE)]
-        if not record.n_queued or (host is not None and any(host.rows[lane] for lane in lanes)):
+        if not record.n_queued or (host is not None and any(host.rows[lane] for lane in UNTIMED)):
             return not record.n_queued
-        if any(self._store.head(queue, lane, 1) for lane in lanes):
+        if any(self._store.head(queue, lane, 1) for lane in UNTIMED):
             return False
         return not any(entry.rank <= now * 1e6 for entry in self._store.head(queue, Lane.DUE, 1))
 

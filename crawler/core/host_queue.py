@@ -15,6 +15,7 @@ from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
 LineKey = tuple[str, bytes, bool]  # (address, site as 8-byte key, whether it is the operator's own site)
+UNTIMED = tuple(lane for lane in Lane if lane not in (Lane.RETRY, Lane.DUE))  # the lanes whose rows wait for no time
 _LANES = tuple(Lane)
 _FILTERS_SHARE = 0.02  # of a host's requests that filters may ask for while pages are left; more of them wait if they can
 

@@ -1,7 +1,8 @@
 """Group commit from the event loop: decides when a group closes, and handles the end of its commit.
 
 A group closes at once when nothing else is ready to run, else after `store.commit_interval`, `commit_visits` or `commit_bytes`. One commit
-runs at a time, on the store's writer thread; visits that settle meanwhile join the next group.
+runs at a time, on the store's writer thread; visits that settle meanwhile join the next group, which closes by the same rule: groups that
+close as soon as the writer is free are small, and write the same pages of the store again and again.
 """
 
 from __future__ import annotations
@@ -30,12 +31,19 @@ class Committer:
         clock: Callable[[], float],
         on_failure: Callable[[BaseException], None],
         on_commit: Callable[[], None],
+        is_idle: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Create it; it belongs to the running loop.
+
+        Args:
+            is_idle: Returns whether no visit is under way.
+        """
         self._store = store
         self._settings = settings
         self._clock = clock
         self._on_failure = on_failure
         self._on_commit = on_commit
+        self._is_idle = is_idle
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self.broken = False  # a commit has failed, or a visit is half written: no further commit is made
@@ -96,5 +104,4 @@ class Committer:
             self._on_failure(error)
             return
         self._on_commit()
-        if self._store.pending_visits and not self._store.committing:
-            self.flush()
+        self.on_settled(idle=self._is_idle())

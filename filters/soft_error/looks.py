@@ -111,7 +111,7 @@ class _Quotes(NamedTuple):
     runs: list[tuple[set[int], int]]  # hashes of words, and how many of them in a row quote it; of all words, then of its names
 
 
-@lru_cache(maxsize=8)  # a page is asked for several times
+@lru_cache(maxsize=128)  # a page is asked for several times, each after all others of its batch
 def _quotes(url: str) -> _Quotes:
     words = _url_words(url)
     if not words:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Final, cast
 
 from thresher.crawler.core.ports import Change, Put
 from thresher.crawler.native import NATIVE, native
@@ -134,12 +134,14 @@ class StoredMemory:
 
     def _write(self) -> None:
         """Write the collected records to the open group."""
-        puts = {name: row for name, row in self._unwritten.items() if row is not None}
-        for name in self._unwritten.keys() - puts.keys():
-            self._rows.delete(MEMORY, name)
-        self._unwritten.clear()
-        if puts:
-            self._rows.put_many(MEMORY, puts)
+        unwritten = self._unwritten
+        if None in unwritten.values():
+            for name in [name for name, row in unwritten.items() if row is None]:
+                self._rows.delete(MEMORY, name)
+                del unwritten[name]
+        if unwritten:
+            self._rows.put_many(MEMORY, cast("dict[bytes, bytes]", unwritten))
+            unwritten.clear()
 
     def _evict(self, site: bytes, used: int) -> int:
         """Delete the site's records of least weight until a tenth of the cap is free; return the bytes used now."""

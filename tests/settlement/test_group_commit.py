@@ -39,3 +39,32 @@ def test_a_commit_that_ends_after_its_agent_died_complains_of_nothing(caplog: py
     asyncio.run(die())
     store.commit.set_result(None)
     assert (caplog.records, heard) == ([], [])
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_what_settled_during_a_commit_is_committed_at_once_only_if_nothing_else_is_under_way(is_idle: bool) -> None:
+    """Mutation: the group closes as soon as the writer is free, and small groups write the same pages again and again."""
+    store = Slow()
+    flushed: list[float] = []
+
+    def flush(now: float) -> Future[None]:
+        flushed.append(now)
+        return store.commit if len(flushed) == 1 else Future()
+
+    async def crawl() -> int:
+        cast("Any", store).flush = flush
+        committer = Committer(
+            cast("Store", cast("Any", store)),
+            StoreSettings(commit_interval=3600.0),
+            clock=lambda: 0.0,
+            on_failure=lambda error: None,
+            on_commit=lambda: None,
+            is_idle=lambda: is_idle,
+        )
+        committer.flush()
+        store.commit.set_result(None)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return len(flushed)
+
+    assert asyncio.run(crawl()) == 1 + is_idle
