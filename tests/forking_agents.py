@@ -93,6 +93,13 @@ def forked_script(file: Path) -> list[str]:
     return command
 
 
+def forked_code(code: str) -> list[str]:
+    """Return the command of a program given as text. This process forks it, with all modules that are imported by then."""
+    command = [sys.executable, "-c", code]
+    _fork(tuple(command), code)
+    return command
+
+
 def _fork(command: tuple[str, ...], code: str) -> None:
     _codes[command] = code
     subprocess.Popen.__init__ = _init  # type: ignore[assignment, method-assign]  # of all of them, as asyncio starts its processes by this class
