@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import importlib
 import logging
 import os
@@ -36,6 +37,7 @@ import thresher.storage.verify  # noqa: F401 - what is forked has it
 from thresher.crawler.children import python
 from thresher.crawler.cli.verify import CHECK
 from thresher.crawler.process.supervisor import AGENT
+from thresher.storage import directory
 
 _PR_SET_NAME = 15
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # which a supervisor handles, and passes on to an agent as soon as it is forked
@@ -55,16 +57,23 @@ def fork_agents() -> None:
 
 
 @contextmanager
-def forking_commands() -> Iterator[None]:
-    """Inside the block this process forks the `thresher` commands that it starts, and these fork their agents."""
+def forking_their_agents() -> Iterator[None]:
+    """Inside the block this process forks agents, as `fork_agents` does, for a supervisor that runs in a test itself."""
     before = dict(_codes)
-    _fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
     fork_agents()
     try:
         yield
     finally:
         _codes.clear()
         _codes.update(before)
+
+
+@contextmanager
+def forking_commands() -> Iterator[None]:
+    """Inside the block this process forks the `thresher` commands that it starts, and these fork their agents."""
+    with forking_their_agents():
+        _fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
+        yield
 
 
 def planted(code: str) -> tuple[str, ...]:
@@ -81,6 +90,13 @@ def forked_script(file: Path) -> list[str]:
     """Return the command of a script. This process forks it, with all modules that are imported by then."""
     command = [sys.executable, str(file)]
     _fork(tuple(command), f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
+    return command
+
+
+def forked_code(code: str) -> list[str]:
+    """Return the command of a program given as text. This process forks it, with all modules that are imported by then."""
+    command = [sys.executable, "-c", code]
+    _fork(tuple(command), code)
     return command
 
 
@@ -113,6 +129,8 @@ def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: s
     """
     code, is_here = 1, has_faults(os.environ)
     try:
+        gc.freeze()  # the parent's garbage is never finalised here: a store among it would close files that belong to others by then
+        directory._ONE = threading.Lock()  # another thread of the parent may have held it
         _close_inherited(before)
         _forget_signals()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)

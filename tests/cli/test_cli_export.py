@@ -70,10 +70,11 @@ _ABSENT = {  # of one host without sitemaps
 @pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
 def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Command, crawl: Path) -> None:
     names = [field.name for field in KINDS[what].fields if not field.on_request]
-    rows = exported(thresher, crawl, "--what", what)
+    words = ["--what", what, *(["--text", "visible"] if what == "texts" else [])]  # main texts take longer: test_cli_export_texts.py
+    rows = exported(thresher, crawl, *words)
     assert rows
     assert all(list(row) == names for row in rows)
-    table = list(csv.reader(io.StringIO(thresher("export", crawl, "--what", what, "--format", "csv").out, newline="")))
+    table = list(csv.reader(io.StringIO(thresher("export", crawl, *words, "--format", "csv").out, newline="")))
     assert table[0] == names
     assert len(table) == len(rows) + 1
     assert thresher("export", crawl, "--what", what, "--list-fields").out.split()[: len(names)] == names

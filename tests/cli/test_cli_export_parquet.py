@@ -30,9 +30,10 @@ def as_text(kind: str, name: str, value: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_the_rows_of_json_lines(kind: str, thresher: Command, crawl: Path, tmp_path: Path) -> None:
     """Mutation: a time as text; a mapping as Python writes it."""
-    assert thresher("export", crawl, "--what", kind, "-o", tmp_path / "x.parquet").code == 0
+    what = ["--what", kind, *(["--text", "visible"] if kind == "texts" else [])]  # main texts take longer: test_cli_export_texts.py
+    assert thresher("export", crawl, *what, "-o", tmp_path / "x.parquet").code == 0
     table = parquet.read_table(tmp_path / "x.parquet")
-    lines = [json.loads(line) for line in thresher("export", crawl, "--what", kind).out.splitlines()]
+    lines = [json.loads(line) for line in thresher("export", crawl, *what).out.splitlines()]
     found = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
     for row in found:
         for name, value in row.items():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from command import Command
+from forking_agents import forked_code
 from small_store import NOW, SEED, SmallStore
 
 from thresher.config.settings import Settings
@@ -85,13 +84,7 @@ class Writer:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
-        )
+        self._process = subprocess.Popen([*forked_code(WRITER), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def do(self, *steps: str) -> None:
         assert self._process.stdin is not None

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from forking_agents import forking_their_agents
 
 from thresher.crawler.machines import address_turns as address_turns_module
 from thresher.crawler.machines import directory as directory_module
@@ -23,6 +24,13 @@ def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
     monkeypatch.setattr(turns_module, "TURN_S", 0.8)
     monkeypatch.setattr(address_turns_module, "_TALK_S", 0.05)
+
+
+@pytest.fixture
+def forked_agents() -> Iterator[None]:
+    """Let the supervisor of a test fork its agents."""
+    with forking_their_agents():
+        yield
 
 
 @pytest.fixture

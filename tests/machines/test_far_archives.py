@@ -41,7 +41,7 @@ from thresher.storage.shards import open_view
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 
-pytestmark = pytest.mark.usefixtures("short_leases", "interruptible")
+pytestmark = pytest.mark.usefixtures("short_leases", "interruptible", "forked_agents")
 
 ARCHIVE: dict[str, Any] = {"archive": {"format": "warc"}}
 

@@ -27,7 +27,7 @@ from thresher.storage.schema import HOSTS
 from thresher.storage.snapshots.marks import Marks
 from thresher.storage.verify import verify
 
-pytestmark = pytest.mark.usefixtures("short_leases", "interruptible")
+pytestmark = pytest.mark.usefixtures("short_leases", "interruptible", "forked_agents")
 
 
 def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_lease_is_granted_for_a_while(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import subprocess
-import sys
 import uuid
 import zlib
 from pathlib import Path
 
 import pytest
+from forking_agents import forked_code
 from injecting import crash_at
 from warcio.archiveiterator import ArchiveIterator
 
@@ -80,11 +80,11 @@ def test_without_a_commit_there_is_no_record_and_no_body(tmp_path: Path, point: 
     The store that is opened again is empty, and the page of that body is not in it.
     """
     code = (
-        "import sys; sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']; from test_storage_archive import *\n"
+        "import sys; from test_storage_archive import *\n"
         "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store);"
         "answer(store, b'two', b'two'); store.flush().result()"
     )
-    command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent)]
+    command = [*forked_code(code), str(tmp_path)]
     environ = {**crash_at(point), "PATH": "/usr/bin"}
     assert subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == -9
     assert visits(tmp_path) == [1, 2]
@@ -102,24 +102,23 @@ def test_a_disk_that_fills_in_mid_record_loses_nothing(tmp_path: Path, is_lifted
     """F86 for the archive: what was half written is written anew once there is room; if there is none, it is cut off, and told."""
     code = """
 import resource, signal, sys, random, time
-sys.path[:0] = [sys.argv[2], sys.argv[2] + "/.."]
 from test_storage_archive import *
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0, patience_s=20 if sys.argv[3] else 0.2)
+store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0, patience_s=20 if sys.argv[2] else 0.2)
 visit(store); store.flush().result()
 resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, resource.RLIM_INFINITY))
 for n in range(4):
     visit(store, random.Random(n).randbytes(900_000))
     future = store.flush()
     while not future.done():
-        if store.trouble and sys.argv[3]:
+        if store.trouble and sys.argv[2]:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         time.sleep(0.002)
     future.result()
     print(store.visit, flush=True)
 store.close()
 """
-    command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent), "lift" if is_lifted else ""]
+    command = [*forked_code(code), str(tmp_path), "lift" if is_lifted else ""]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert ("DiskError: the disk refuses" in done.stderr) is not is_lifted, done.stderr
     with View(tmp_path) as view:

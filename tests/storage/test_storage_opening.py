@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import lmdb
 import pytest
+from forking_agents import forked_code
 from long import shortened
 
 from thresher.config.settings import Settings
@@ -124,7 +124,7 @@ def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str
             data.write_bytes(b"hello world" * 10_000)
     imports = "import sys; from pathlib import Path; from thresher.storage.store import Store"
     code = f"{imports}; Store.open(Path(sys.argv[1]), None, 0.0).scan('seen')"
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([*forked_code(code), str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, "StoreError" in done.stderr, "Restore" in done.stderr) == (1, True, True), done.stderr
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import lmdb
 import pytest
+from forking_agents import forked_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -250,7 +251,7 @@ while True:
 store.close()
 """
     for name, patience, lift in (("lifted", "20", "lift"), ("stays", "0.2", "stay")):
-        command = [sys.executable, "-c", code, str(tmp_path / name), patience, lift]
+        command = [*forked_code(code), str(tmp_path / name), patience, lift]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
         acknowledged = int((done.stdout.split() or ["0"])[-1])
         assert ("DiskError" in done.stderr) is (lift == "stay"), done.stderr
