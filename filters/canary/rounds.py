@@ -11,11 +11,11 @@ is fetched, and so on until one is good. Then the URLs for which the wall had an
 canaries. If no answer was, or if the canaries' answers differ, all URLs of that time are; of a wall in another language those between the
 last and the next answer in the host's words.
 
-**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day,
-or another quotation each time, and the canary is good still, a wall was there and has fallen: the URLs for which it had answered are queued again. So they are if two
-canaries have failed and the first is good again. If it shows the same, the site is like that, and the next canary for this answer is asked
-for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again,
-too.
+**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day
+or another quotation each time, and the canary is good still, a wall was there and has fallen: the URLs for which it had answered are queued
+again. So they are if two canaries have failed and the first is good again. If it shows the same, the site is like that, and the next canary
+for this answer is asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their
+URLs was fetched again, too.
 
 If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. After `_CHANGED` times it is, if no two of its URLs show the
 same or if it answers that its pages are gone: a site that was rebuilt must not be called walled for ever.
