@@ -102,9 +102,12 @@ class Effector:
         self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # the rest of earlier releases
         self.aliases.queue_released(now)
         self._carry_out(asked, now)
-        settled = self.named.take_settled()
+        return self.named.take_settled(), self.take_notes()
+
+    def take_notes(self) -> list[JournalRecord]:
+        """Return the journal's records of what was asked for since the last call."""
         notes, self._notes = self._notes, []
-        return settled, notes
+        return notes
 
     def _tail_policy(self, queue: bytes) -> TailPolicy:
         """Return the policy of a host's tail."""

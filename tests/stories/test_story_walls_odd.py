@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from little_web import Crawled, LittleWeb, crawl, settings
+from replaying import misremembered
 
 from thresher.config.settings import PolitenessSettings
 from thresher.crawler.analysis.walls import HostStanding, standings
@@ -216,6 +217,8 @@ async def test_walls_that_say_nothing_or_something_else_each_time_cost_no_page(t
     found, _, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind, N))} == {}
     assert {kind for kind, one in stands_as.items() if one.state != "well"} == set()
+    with View(tmp_path / "c") as view:
+        assert misremembered(view, tmp_path / "replayed") == []
 
 
 async def test_hosts_that_show_the_time_or_change_while_they_are_crawled_are_not_walled(tmp_path: Path) -> None:
@@ -226,6 +229,8 @@ async def test_hosts_that_show_the_time_or_change_while_they_are_crawled_are_not
     assert {kind: missing for kind in HONEST if (missing := lost(found, kind, LATER))} == {}
     assert {kind: one.walls for kind, one in stands_as.items() if one.walls} == {}
     assert set(stands_as) == set(HONEST), "a canary was asked for on each"
+    with View(tmp_path / "c") as view:
+        assert misremembered(view, tmp_path / "replayed") == []
     assert {kind: n[kind] for kind in HONEST if n[kind] > N + MOST_BESIDE} == {}
 
 
