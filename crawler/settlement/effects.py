@@ -234,12 +234,8 @@ class Effector:
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
         """Let a filter learn from its finding, or ask for the canaries for which the finding must wait."""
         asked = self.canaries.waits(who, effect.site, effect.finding)
-        if asked is None:
-            effects, record = self._context.panel.reports.on_finding(who, effect.site, effect.finding)
-            self._notes += [record] if record is not None else []
-        else:
-            effects = asked[0]
-            self._notes += self.canaries.take_notes()
+        effects, record = asked or self._context.panel.reports.on_finding(who, effect.site, effect.finding)
+        self._notes += [*self.canaries.take_notes(), *([record] if record is not None else [])]
         self._carry_out(effects, now)
 
     def _void(self, effect: Void) -> list[JournalRecord]:
@@ -392,9 +388,8 @@ class Effector:
             self._tables.held.forget(key)
             self.tails.leave(key)
             self._tables.aliases.forget(key)
-            self._tables.rounds.forget_check(
-                key, keeps_versions=self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
-            )
+            keeps_all = self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
+            self._tables.rounds.forget_check(key, keeps_versions=keeps_all)
             self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now, rank=rank)
 
 
