@@ -102,9 +102,12 @@ class Effector:
         self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # the rest of earlier releases
         self.aliases.queue_released(now)
         self._carry_out(asked, now)
-        settled = self.named.take_settled()
+        return self.named.take_settled(), self.take_notes()
+
+    def take_notes(self) -> list[JournalRecord]:
+        """Return the journal's records of what was asked for since the last call."""
         notes, self._notes = self._notes, []
-        return settled, notes
+        return notes
 
     def _tail_policy(self, queue: bytes) -> TailPolicy:
         """Return the policy of a host's tail."""
@@ -231,12 +234,8 @@ class Effector:
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
         """Let a filter learn from its finding, or ask for the canaries for which the finding must wait."""
         asked = self.canaries.waits(who, effect.site, effect.finding)
-        if asked is None:
-            effects, record = self._context.panel.reports.on_finding(who, effect.site, effect.finding)
-            self._notes += [record] if record is not None else []
-        else:
-            effects = asked[0]
-            self._notes += self.canaries.take_notes()
+        effects, record = asked or self._context.panel.reports.on_finding(who, effect.site, effect.finding)
+        self._notes += [*self.canaries.take_notes(), *([record] if record is not None else [])]
         self._carry_out(effects, now)
 
     def _void(self, effect: Void) -> list[JournalRecord]:
@@ -389,9 +388,8 @@ class Effector:
             self._tables.held.forget(key)
             self.tails.leave(key)
             self._tables.aliases.forget(key)
-            self._tables.rounds.forget_check(
-                key, keeps_versions=self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
-            )
+            keeps_all = self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
+            self._tables.rounds.forget_check(key, keeps_versions=keeps_all)
             self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now, rank=rank)
 
 

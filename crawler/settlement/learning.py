@@ -35,6 +35,7 @@ class Learning:
         self._effects.worthless.clear()
         self._effects.tails.save()
         self._context.panel.save()
+        self._notes += self._effects.take_notes()
         if note := self._effects.tails.take_note(now):
             self._notes.append(JournalRecord(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:

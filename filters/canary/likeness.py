@@ -13,14 +13,14 @@ from thresher.filters.canary.records import Candidate
 from thresher.filters.soft_error.looks import Look, resemblance
 
 MOST_LOST: Final = 0.25  # share of a page's word pairs that it may lose in any case
-_MOST: Final = 0.6  # a page that loses more between two fetches of a healthy host proves nothing
+MOST_NOISE: Final = 0.6  # a page that loses more between two fetches of a healthy host proves nothing
 
 
 def is_like(candidate: Candidate, token: bytes, look: Look | None) -> bool:
     """Return whether an answer shows the kept page."""
     if token == candidate.token:
         return True
-    return look is not None and lost(candidate.look, look) <= max(MOST_LOST, min(_MOST, 2 * candidate.spread))
+    return look is not None and lost(candidate.look, look) <= max(MOST_LOST, min(MOST_NOISE, 2 * candidate.spread))
 
 
 def lost(kept: Look, found: Look) -> float:

@@ -54,6 +54,7 @@ class Stage(IntEnum):
     RECHECK = 4  # the canary is good: a suspected URL once more, does it still show the same?
     WALLED = 5  # a canary of a host that was parked
     CONFIRM = 6  # the suspected URL shows something else: the canary once more, has a wall fallen, or does a new one stand?
+    NOISE = 7  # the canary is good still: the suspected URL once more, does it show something else each time?
 
 
 class HostState(msgspec.Struct, array_like=True):
@@ -86,6 +87,8 @@ class HostState(msgspec.Struct, array_like=True):
     n_honest: int = 0  # groups of alike answers since the last wall that none had given
     is_drained: bool = False  # this round was begun when the host had nothing else to fetch
     is_waiting: bool = False  # the canary that was asked for last waits for filters' share of the host's requests
+    confirms: bool = False  # the suspected URL shows something else now: does the canary still show its page?
+    again: tuple[bytes, Look] | None = None  # what the suspected URL has shown now: token and look
     bad: list[int] = []  # slots of this round's failed canaries
     changed: dict[int, tuple[bytes, Look]] = {}  # those of them that say something new in the host's words: token and look
 

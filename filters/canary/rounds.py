@@ -11,11 +11,11 @@ is fetched, and so on until one is good. Then the URLs for which the wall had an
 canaries. If no answer was, or if the canaries' answers differ, all URLs since the last good canary are queued again; if the wall was in
 another language, only those between the last and the next answer in the host's words.
 
-**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day,
-and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The same happens if two
-canaries have failed and the first is good again. If the answer is the same as before, it is the site's own, and the next canary for it is
-asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched
-again, too.
+**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day or
+another quotation, and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The
+same happens if two canaries have failed and the first is good again. If the answer is the same as before, it is the site's own, and the
+next canary for it is asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of
+their URLs was fetched again, too.
 
 If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. `_CHANGED` times are enough if no two of its URLs show the
 same, or if it answers that its pages are gone: a site that was rebuilt must not count as walled for ever.
@@ -31,7 +31,7 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, doubts, records, vocabulary
-from thresher.filters.canary.likeness import MOST_LOST, is_changing, is_like, lost
+from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.sighting import words_for
@@ -44,6 +44,7 @@ _MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
+_AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -107,6 +108,8 @@ class Round:
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.RECHECK:
             return self._rechecked(found)
+        if state.stage is Stage.NOISE:
+            return self._honest() if self._is_noise(found) else self._fallen()
         candidate = records.candidates(memory, queue).get(state.slot)
         if candidate is None or not found.was_asked:
             records.drop_candidate(memory, queue, state.slot)
@@ -154,6 +157,9 @@ class Round:
             records.put_candidate(memory, queue, state.slot, candidate)
         if state.stage is Stage.CONFIRM:
             state.failed = [state.why]
+            suspected = records.counts(memory, queue).get(state.why)
+            if suspected is not None and suspected.look is not None and state.again is not None:
+                return self._request(suspected.url, suspected.key, Stage.NOISE)
         if state.stage in (Stage.CONFIRM, Stage.TWICE):
             return self._fallen()
         return self._release(is_healthy=True) if state.is_walled else self._clear_next()
@@ -161,6 +167,7 @@ class Round:
     def _clear_next(self) -> Effects:
         """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
         state, memory, queue = self._state, self._memory, self._queue
+        state.confirms = False
         suspected = records.counts(memory, queue).get(state.why)
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
@@ -174,14 +181,28 @@ class Round:
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         if found.token == state.why or is_strange or self._is_nearly_suspected(found) or not found.was_asked:
-            doubts.found_honest(memory, queue, state.why)
-            state.n_honest += 1
-            return self._clear_next()
-        state.failed = []
+            return self._honest()
+        state.confirms, state.failed, state.again = True, [], (found.token, found.look) if found.look is not None else None
         if state.slot not in records.candidates(memory, queue):
             state.failed = [state.why]
             return self._fallen()
         return self._fetch(state.slot, Stage.CONFIRM)
+
+    def _honest(self) -> Effects:
+        """End the doubt about the suspected answers: their host gives them by itself."""
+        doubts.found_honest(self._memory, self._queue, self._state.why)
+        self._state.n_honest += 1
+        return self._clear_next()
+
+    def _is_noise(self, found: Found) -> bool:
+        """Return whether the suspected URL differs from itself as much as from the suspected answers: it shows another quotation or
+        advertisement each time.
+        """
+        suspected, again = records.counts(self._memory, self._queue).get(self._state.why), self._state.again
+        if suspected is None or suspected.look is None or again is None or found.look is None or found.token == again[0]:
+            return False
+        noise = lost(again[1], found.look)
+        return noise <= MOST_NOISE and all(lost(suspected.look, look) <= _AS_NEAR * noise for look in (again[1], found.look))
 
     def _is_nearly_suspected(self, found: Found) -> bool:
         """Return whether a page differs from the suspected answers by a time of day or a count at most."""
@@ -229,7 +250,8 @@ class Round:
                 return self._fetch(others[0], Stage.SECOND)
         if len(state.changed) == len(state.bad) > 1:
             self._renew()
-            return self._blind()
+            state.failed = [state.why]
+            return self._fallen() if state.confirms else self._clear_next()
         is_page = found.look is not None and state.shown is not None and not is_walls
         if is_page and state.stage in (Stage.FIRST, Stage.SECOND):
             return self._fetch(state.first_slot, Stage.TWICE)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from little_web import LittleWeb, crawl, settings
+from replaying import misremembered
 
 from thresher.config.settings import FilterSettings, LimitSettings, PolitenessSettings, SoftErrorSettings
 from thresher.crawler.analysis.walls import standings
@@ -94,7 +95,9 @@ async def test_while_a_host_has_a_tail_no_canary_is_asked_for_small_groups_of_al
 
 
 async def test_doubts_are_cleared_where_a_tail_has_used_its_share_of_requests(tmp_path: Path) -> None:
-    """Mutations: `serve_tail` asks for canaries only before a class is closed; when no held URL is left, doubts stay."""
+    """Mutations: `serve_tail` asks for canaries only before a class is closed; when no held URL is left, doubts stay; what a tail asks for
+    in a visit of its own came into the journal after its answer.
+    """
     async with LittleWeb() as web:
         code_of_laws(web, n_titles=8, n_sections=90)
         of = FilterSettings(soft_error=SoftErrorSettings(max_probes=0))
@@ -104,3 +107,5 @@ async def test_doubts_are_cleared_where_a_tail_has_used_its_share_of_requests(tm
     last_new = max(i for i, place in enumerate(asked) if place not in asked[:i])
     assert n_held > 100
     assert len(asked) > last_new + 1
+    with View(tmp_path / "c") as view:
+        assert misremembered(view, tmp_path / "replayed") == []

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from little_web import Crawled, LittleWeb, crawl, settings
+from replaying import misremembered
 
 from thresher.config.settings import PolitenessSettings
 from thresher.crawler.analysis.walls import HostStanding, standings
@@ -108,6 +109,14 @@ def dated_menus(web: LittleWeb, place: str, n: int) -> None:
     web.page(place, *links, text=f"{TEMPLATE} {text}", title=OWN)
 
 
+def quoting(web: LittleWeb, place: str, n: int) -> None:
+    """The same with one of six quotations on each page, another one each time."""
+    host, at = place.partition("/")[0], number(place)
+    text = "this page has no entries yet" if at >= LATER else words(f"quote{at}")
+    links = [f"{host}/{i}" for i in (1, 2, 3, 4, 5, 6, 3 * at + 1, 3 * at + 2, 3 * at + 3) if i < N]
+    web.page(place, *links, text=f"{TEMPLATE} {text} {words(f'saying{n % 6}', 14)}", title=OWN)
+
+
 def dated_errors(web: LittleWeb, place: str, n: int) -> None:
     if number(place) >= LATER:
         web.page(place, text=f"no such page here, the server says at 10 {n // 5}", status=404)
@@ -143,6 +152,13 @@ def rewritten(web: LittleWeb, place: str, n: int) -> None:
         web.page(place, *links, text=words(f"{'new' if n >= FROM else 'old'}{at}", 60 if at < 2 else 12), title=OWN)
 
 
+def advertised(web: LittleWeb, place: str, n: int) -> None:
+    """Most words of each page are others each time."""
+    put(web, place, words(f"page{number(place)}", 30) + " " + words(f"offer{n}", 60)) if number(place) < LATER else says("closed", 403)(
+        web, place, n
+    )
+
+
 def closed_later(web: LittleWeb, place: str, n: int) -> None:
     """The first pages are closed for good after some requests, and no others."""
     if n >= FROM and number(place) < 4:
@@ -156,9 +172,11 @@ def closed_later(web: LittleWeb, place: str, n: int) -> None:
 HONEST: dict[str, Kind] = {
     "stubs": dated_stubs,
     "menus": dated_menus,
+    "quotes": quoting,
     "errors": dated_errors,
     "news": news,
     "lists": lists,
+    "offers": advertised,
     "closed": closed_later,
 }
 
@@ -199,16 +217,20 @@ async def test_walls_that_say_nothing_or_something_else_each_time_cost_no_page(t
     found, _, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind, N))} == {}
     assert {kind for kind, one in stands_as.items() if one.state != "well"} == set()
+    with View(tmp_path / "c") as view:
+        assert misremembered(view, tmp_path / "replayed") == []
 
 
 async def test_hosts_that_show_the_time_or_change_while_they_are_crawled_are_not_walled(tmp_path: Path) -> None:
     """Mutations: a page of another time of day was another answer; two pages that had changed by themselves were a wall; the third page
-    that may be a canary was not asked.
+    that may be a canary was not asked; a page that shows another quotation each time had been a wall's.
     """
     found, n, stands_as = await crawled(tmp_path / "c", HONEST)
     assert {kind: missing for kind in HONEST if (missing := lost(found, kind, LATER))} == {}
     assert {kind: one.walls for kind, one in stands_as.items() if one.walls} == {}
     assert set(stands_as) == set(HONEST), "a canary was asked for on each"
+    with View(tmp_path / "c") as view:
+        assert misremembered(view, tmp_path / "replayed") == []
     assert {kind: n[kind] for kind in HONEST if n[kind] > N + MOST_BESIDE} == {}
 
 
