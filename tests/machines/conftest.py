@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from forking_agents import forking_their_agents
+from two_machines import SHORT_LEASE_S
 
 from thresher.crawler.machines import address_turns as address_turns_module
 from thresher.crawler.machines import directory as directory_module
@@ -17,9 +18,9 @@ from thresher.crawler.machines import turns as turns_module
 
 @pytest.fixture
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make leases short: the ten seconds are for real networks."""
+    """Make leases short."""
     for module in (machine_module, directory_module, losing_module):
-        monkeypatch.setattr(module, "LEASE_S", 1.0)
+        monkeypatch.setattr(module, "LEASE_S", SHORT_LEASE_S)
     monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
     monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
     monkeypatch.setattr(turns_module, "TURN_S", 0.8)

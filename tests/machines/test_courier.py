@@ -163,15 +163,21 @@ async def test_what_a_machine_does_not_acknowledge_waits_on_the_senders_disk_and
 
 
 async def _sent(end: End, texts: Sequence[bytes]) -> int:
-    """Send messages and commit them; return the bytes that Python's objects take once they have had time to leave."""
+    """Send messages and commit them; return the bytes that Python's objects take once they have had time to leave.
+
+    The least of some moments counts: what is offered again is in memory while it is on its way.
+    """
     for text in texts:
         end.store.tables.channels.send(1 - end.me, text)
         end.store.end_visit()
-    for _ in range(50):
-        await end.commit()
-        await asyncio.sleep(0.01)
-    gc.collect()
-    return tracemalloc.get_traced_memory()[0]
+    taken = []
+    for _ in range(5):
+        for _ in range(10):
+            await end.commit()
+            await asyncio.sleep(0.01)
+        gc.collect()
+        taken.append(tracemalloc.get_traced_memory()[0])
+    return min(taken)
 
 
 async def test_a_machine_without_the_crawls_secret_is_refused_and_both_say_so(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from thresher.storage.ways import Part, connect_by
 SECRET = b"t" * 32  # with it both machines have sites to which the other links
 WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
 ADDRESS_DELAY_S = 0.04
+SHORT_LEASE_S = 1.0  # the ten seconds are for real networks
 TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 
 
