@@ -69,8 +69,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     far, one_disk = said(places.disks["a"]), on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
     _assert_both_computed(places)
     assert far == said(one_disk)
-    seeds = server.web.seeds()
-    assert read(places.disks["a"], seeds) == read(one_disk, seeds)
+    assert read(places.disks["a"], server.web.seeds()) == read(one_disk, server.web.seeds())
     one = without_order(said(tmp_path / "reference"))
     assert {name for name in one if not one[name]} <= {"mirrors", "dust"}  # this web has none
     assert without_order(far) == one
