@@ -1,13 +1,14 @@
 """Two revisions of this repository side by side: `python -m benchmarks.speed.revisions OLD [NEW] [--pairs 10] [--pages N] [-- OPTIONS…]`.
 
-Each revision's files are taken from git into a temporary folder and installed into an environment of its own, which has the packages of the
-running one (nothing is downloaded; the running one needs the extra `dev`). Then pairs of `thresher bench crawl` take turns, one of each
-revision, the order within a pair drawn at random: so what else the machine does meets both alike. OPTIONS go to `thresher bench crawl`, as
-`-- --profile small` does.
+Each revision's files are taken from git into a temporary folder and installed into an environment of its own, which has the packages of
+the running one (nothing is downloaded; the running one needs the extra `dev`). Then both crawl at once by `thresher bench crawl`, each on
+a core of its own with its server, and once more with the cores exchanged: that is a pair. So what else the machine does, and how fast it
+is at that moment, meets both alike. OPTIONS go to `thresher bench crawl`, as `-- --profile small` does.
 
-A pair's ratio is pages per CPU second of NEW by those of OLD. It prints the mean of the ratios (geometric) and its 95 % interval, by
-Student's t over their logarithms. It exits with 1 if the whole interval lies below 1 - `--allowed`, that is if NEW is surely slower than
-allowed; "undecided" means that the interval reaches over that bound, and more pairs or pages would narrow it.
+A pair's ratio is pages per CPU second of NEW by those of OLD, the geometric mean of its two crawls. It prints the mean of the ratios
+(geometric) and its 95 % interval, by Student's t over their logarithms. It exits with 1 if the whole interval lies below 1 - `--allowed`,
+that is if NEW is surely slower than allowed; "undecided" means that the interval reaches over that bound, and more pairs or pages would
+narrow it.
 
 Each revision crawls the web that its own demo server makes. If one knows more URLs at the end than the other, they did not do the same
 work: then that is printed, and the ratio says little.
@@ -19,7 +20,6 @@ import argparse
 import json
 import math
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -27,6 +27,7 @@ import sysconfig
 import tempfile
 import venv
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,31 +97,38 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "THRESHER"))}
 
 
-def crawl(command: Path, pages: int, options: Sequence[str]) -> dict[str, Any]:
-    """Run `thresher bench crawl` once; return its report. Raises UsageError if it ends without one."""
-    words = [str(command), "bench", "crawl", "--runs", "1", "--json", "--pages", str(pages), *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": command.parent, "env": _environment()}
-    with started(words, **pipes) as process:
-        out, err = process.communicate()
-    if process.returncode:
-        raise UsageError(f"{' '.join(words)}: exit {process.returncode}: {err.strip()[-500:]}")
-    report: dict[str, Any] = json.loads(out)
-    return report
+def crawl(commands: Sequence[Path], cores: Sequence[int], pages: int, options: Sequence[str]) -> list[dict[str, Any]]:
+    """Run `thresher bench crawl` of each command at once, each on its core; return the reports. Raises UsageError if one ends without."""
+    words = ["bench", "crawl", "--runs", "1", "--json", "--pages", str(pages), *options]
+    reports = []
+    with ExitStack() as stack:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": _environment()}
+        processes = [
+            stack.enter_context(started(["taskset", "-c", str(core), str(command), *words], cwd=command.parent, **pipes))
+            for command, core in zip(commands, cores, strict=True)
+        ]
+        for command, process in zip(commands, processes, strict=True):
+            out, err = process.communicate()
+            if process.returncode:
+                raise UsageError(f"{command} {' '.join(words)}: exit {process.returncode}: {err.strip()[-500:]}")
+            reports.append(json.loads(out))
+    return reports
 
 
-def compare(commands: Sequence[Path], *, pairs: int, pages: int, options: Sequence[str], rng: random.Random) -> list[float]:
-    """Crawl in pairs, the two commands of each in random order, and print a line for each; return NEW's rate by OLD's of every pair."""
-    for command in commands:
-        crawl(command, min(_WARM_PAGES, pages), options)  # the first one that counts finds all files in the page cache, as the others do
+def compare(commands: Sequence[Path], *, pairs: int, pages: int, options: Sequence[str]) -> list[float]:
+    """Crawl in pairs and print a line for each; return NEW's rate by OLD's of every pair. Raises UsageError on a machine with one core."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < len(commands):
+        raise UsageError("expected two cores, one for each revision, found one")
+    crawl(commands, cores, min(_WARM_PAGES, pages), options)  # later ones find all files in the page cache
     ratios = []
     for pair in range(pairs):
-        found: dict[int, dict[str, Any]] = {}
-        for which in rng.sample((0, 1), 2):
-            found[which] = crawl(commands[which], pages, options)
-        old, new = (found[which]["pages_per_cpu_s"]["median"] for which in (0, 1))
+        found = [crawl(commands, those, pages, options) for those in (cores, cores[::-1])]
+        rates = [[report["pages_per_cpu_s"]["median"] for report in both] for both in found]
+        old, new = (statistics.geometric_mean(of_one) for of_one in zip(*rates, strict=True))
         ratios.append(new / old)
         print(f"pair {pair + 1:2}: {old:7.1f} and {new:7.1f} pages per CPU second, ratio {ratios[-1]:.4f}", flush=True)
-        known = [found[which]["known_urls"] for which in (0, 1)]
+        known = [report["known_urls"] for report in found[0]]
         if max(known) > (1 + _LIKE) * min(known):
             print(f"         not the same work: {known[0]:,} and {known[1]:,} URLs were known at the end")
     return ratios
@@ -136,16 +144,13 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=10, help="pairs of crawls, 2 at least (default: 10)")
     parser.add_argument("--pages", type=int, default=5_000, help="pages of each crawl (default: 5000)")
     parser.add_argument("--allowed", type=float, default=0.02, help="share by which NEW may be slower (default: 0.02)")
-    parser.add_argument("--seed", type=int, default=0, help="of the order within pairs (default: 0)")
     of = parser.parse_args(words[:end])
     if of.pairs < 2:
         parser.error("--pairs: an interval needs two at least")
     commits = [commit_of(of.old), commit_of(of.new)]
     with tempfile.TemporaryDirectory(prefix="thresher-revisions-") as folder:
         installed = {commit: install(commit, Path(folder) / commit) for commit in dict.fromkeys(commits)}
-        ratios = compare(
-            [installed[commit] for commit in commits], pairs=of.pairs, pages=of.pages, options=words[end + 1 :], rng=random.Random(of.seed)
-        )
+        ratios = compare([installed[commit] for commit in commits], pairs=of.pairs, pages=of.pages, options=words[end + 1 :])
     found = interval(ratios)
     verdict = found.verdict(of.allowed)
     print(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import random
+import os
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,25 +32,34 @@ def test_what_is_no_revision_is_told() -> None:
         revisions.commit_of("no-such-one")
 
 
-def bench(folder: Path, name: str, rate: float, known: int = 100) -> Path:
-    """Write a program in place of `thresher`, which notes that it was called and prints a report."""
+def bench(folder: Path, name: str, rates: Sequence[float], known: int = 100) -> Path:
+    """Write a program in place of `thresher`, which notes its core and prints a report: a rate for each of the two cores."""
     program = folder / name
-    report = json.dumps({"pages_per_cpu_s": {"median": rate}, "known_urls": known})
-    program.write_text(f"#!{sys.executable}\nprint('{report}')\nopen({str(folder / 'calls')!r}, 'a').write('{name}')\n", "utf-8")
+    program.write_text(
+        f"""#!{sys.executable}
+import json, os
+(core,) = os.sched_getaffinity(0)
+rate = {[*rates]!r}[{sorted(os.sched_getaffinity(0))[:2]!r}.index(core)]
+print(json.dumps({{"pages_per_cpu_s": {{"median": rate}}, "known_urls": {known}}}))
+open({str(folder / name)!r} + ".cores", "a").write(f"{{core}} ")
+""",
+        "utf-8",
+    )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return program
 
 
-def test_each_pair_has_both_in_an_order_that_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Mutation: `for which in (0, 1)`: OLD was always crawled first. Seen to fail, too: the ratio of OLD by NEW."""
-    commands = [bench(tmp_path, "o", 100.0), bench(tmp_path, "n", 90.0, known=110)]
-    ratios = revisions.compare(commands, pairs=8, pages=500, options=[], rng=random.Random(1))
-    assert ratios == pytest.approx([0.9] * 8)
-    calls = (tmp_path / "calls").read_text("utf-8")
-    pairs = {calls[at : at + 2] for at in range(0, len(calls), 2)}
-    assert len(calls) == 18  # one of each before, which does not count
-    assert pairs == {"on", "no"}
-    assert capsys.readouterr().out.count("not the same work: 100 and 110 URLs") == 8
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="each revision needs a core of its own")
+def test_both_of_a_pair_crawl_on_each_core(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second core is half as fast. Mutation: cores are not exchanged: the ratio is .45. Seen to fail, too: the ratio of OLD by NEW."""
+    commands = [bench(tmp_path, "old", [100.0, 50.0]), bench(tmp_path, "new", [90.0, 45.0], known=110)]
+    ratios = revisions.compare(commands, pairs=3, pages=500, options=[])
+    assert ratios == pytest.approx([0.9] * 3)
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    for command, order in zip(commands, ([first, second], [second, first]), strict=True):
+        cores = (tmp_path / f"{command.name}.cores").read_text("utf-8").split()
+        assert [*map(int, cores)] == [order[0], *order * 3]  # one before, which does not count
+    assert capsys.readouterr().out.count("not the same work: 100 and 110 URLs") == 3
 
 
 def test_a_crawl_without_a_report_has_no_ratio(tmp_path: Path) -> None:
@@ -58,7 +67,7 @@ def test_a_crawl_without_a_report_has_no_ratio(tmp_path: Path) -> None:
     program.write_text(f"#!{sys.executable}\nraise SystemExit('out of luck')\n", "utf-8")
     program.chmod(0o700)
     with pytest.raises(UsageError, match="exit 1: out of luck"):
-        revisions.crawl(program, 100, [])
+        revisions.crawl([program], [min(os.sched_getaffinity(0))], 100, [])
 
 
 @pytest.mark.long
