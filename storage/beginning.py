@@ -52,7 +52,7 @@ def write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: 
         Meta.SKIPS: pack_skips(0, 0),
         **({Meta.BARE: bare} if bare else {}),
     }
-    disk.commit(STATE, [Write(META, [], sorted(rows.items()))])
+    disk.commit(STATE, [Write(META, [], dict(sorted(rows.items())))])
     disk.renew()
 
 
@@ -60,5 +60,5 @@ def cut_results(disk: Disk, watermark: int) -> None:
     """Delete the results of visits whose state was never committed."""
     for table in (name for name in TABLES if TABLES[name].env == RESULTS):
         while keys := [key for key, _ in islice(disk.rows(table, b"", pack_u64(watermark), _CUT_AT_ONCE), _CUT_AT_ONCE)]:
-            disk.commit(RESULTS, [Write(table, keys, [])])
+            disk.commit(RESULTS, [Write(table, keys, {})])
             disk.renew()

@@ -40,7 +40,7 @@ class Write(NamedTuple):
 
     table: str
     deletes: list[bytes]
-    puts: list[Row]
+    puts: dict[bytes, bytes]
 
 
 class Disk:
@@ -179,9 +179,10 @@ class Disk:
                     cursor.delete()
             if not write.puts:
                 return
-            append = TABLES[write.table].append and (not cursor.last() or cursor.key() < write.puts[0][0])
-            for first in range(0, len(write.puts), _PUTS_PER_TURN):
-                cursor.putmulti(sealed(write.table, write.puts[first : first + _PUTS_PER_TURN]), append=append)
+            append = TABLES[write.table].append and (not cursor.last() or cursor.key() < next(iter(write.puts)))
+            rows = iter(write.puts.items())
+            while some := sealed(write.table, islice(rows, _PUTS_PER_TURN)):
+                cursor.putmulti(some, append=append)
                 self._mapped.bound()
 
     def _grow(self, env: str) -> None:

@@ -27,7 +27,7 @@ from thresher.storage.archive.files import ArchiveWriter, Packed
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
 from thresher.storage.freed_memory import FreedMemory
-from thresher.storage.overlay import Group, Layer, Row
+from thresher.storage.overlay import Group, Layer
 from thresher.storage.packing import pack_skips, pack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
 from thresher.storage.schema import BODIES, CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
@@ -137,14 +137,14 @@ class Writer:
     def _commit(self, work: _Work) -> None:
         if work.packed and work.archive_end is None and self._archive is not None:
             work.archive_end, places = self._archive.append(work.packed)
-            work.results.append(Write(CAPTURES, [], [(pack_u64(visit), PLACE.encode(place)) for visit, place in places]))
+            work.results.append(Write(CAPTURES, [], {pack_u64(visit): PLACE.encode(place) for visit, place in places}))
         self._commit_results(work)
         state = work.state
         if work.lines:
             work.skips_end = work.skips_end or self._segments.append(work.lines)
-            state = [*state, Write(META, [], [(Meta.SKIPS, pack_skips(*work.skips_end))])]
+            state = [*state, Write(META, [], {Meta.SKIPS: pack_skips(*work.skips_end)})]
         if work.archive_end is not None:
-            state = [*state, Write(META, [], [(Meta.ARCHIVE, ARCHIVE_END.encode(work.archive_end))])]
+            state = [*state, Write(META, [], {Meta.ARCHIVE: ARCHIVE_END.encode(work.archive_end)})]
         self._commit_state(state)
 
     def _commit_results(self, work: _Work) -> None:
@@ -185,15 +185,16 @@ def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor)
     for table, layer in layers.items():
         if TABLES[table].env != env or not layer.rows:
             continue
-        write = Write(table, [], [])
-        if table not in _PACKED and None not in layer.rows.values():
-            write.puts.extend(cast("list[Row]", sorted(layer.rows.items())))
-            yield write
+        rows = layer.rows
+        if table not in _PACKED and None not in rows.values():
+            # no pair for each row: while they wait, the garbage collector would walk them
+            yield Write(table, [], {key: cast("bytes", rows[key]) for key in sorted(rows)})
             continue
-        for key in sorted(layer.rows):
-            value = layer.rows[key]
+        write = Write(table, [], {})
+        for key in sorted(rows):
+            value = rows[key]
             if value is None:
                 write.deletes.append(key)
             elif type(value) is not Archived:
-                write.puts.append((key, compressor.compress(value, zstd.ZstdCompressor.FLUSH_FRAME) if type(value) is Raw else value))
+                write.puts[key] = compressor.compress(value, zstd.ZstdCompressor.FLUSH_FRAME) if type(value) is Raw else value
         yield write

@@ -192,7 +192,7 @@ class Agent:
                     self._stop.quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-            self._committer.on_settled(idle=not self._leases.in_flight)
+            self._committer.on_settled()
             self._lookups.start(self._group)
             if made.outcome is None:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
@@ -315,7 +315,7 @@ class Agent:
     def _on_tick(self) -> None:
         """Look for work after a name look-up, a study or a message of another agent has changed something."""
         self._leases.dry = None
-        self._committer.on_settled(idle=not self._leases.in_flight)
+        self._committer.on_settled()
         self._dispatch()
 
     def _on_commit_failure(self, error: BaseException) -> None:

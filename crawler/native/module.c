@@ -71,6 +71,7 @@ static PyObject *link_of(const Pass *s, const FoundLink *f, PyTypeObject *type, 
     PyTuple_SET_ITEM(link, 1, rel);
     PyTuple_SET_ITEM(link, 2, Py_NewRef(tags[f->tag]));
     PyTuple_SET_ITEM(link, 3, said);
+    PyObject_GC_UnTrack(link); /* strings alone, so it can be in no circle */
     return link;
 }
 

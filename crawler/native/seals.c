@@ -29,8 +29,8 @@ static PyObject *sealed_row(Buffer *room, PyObject *row, unsigned long seed) {
     if (!(stored = PyBytes_FromStringAndSize(NULL, n + SEAL))) return NULL;
     unsigned char *at = (unsigned char *)PyBytes_AS_STRING(stored);
     memcpy(at, PyBytes_AS_STRING(value), (size_t)n);
-    if (seal_of(room, key, at, (size_t)n, seed, at + n)) pair = PyTuple_Pack(2, key, stored);
-    else PyErr_NoMemory();
+    if (!seal_of(room, key, at, (size_t)n, seed, at + n)) PyErr_NoMemory();
+    else if ((pair = PyTuple_Pack(2, key, stored)) && PyBytes_CheckExact(key)) PyObject_GC_UnTrack(pair); /* it can be in no circle */
     Py_DECREF(stored);
     return pair;
 }
@@ -41,13 +41,15 @@ static PyObject *py_sealed(PyObject *self, PyObject *args) {
     Buffer room = {NULL, 0, 0};
     (void)self;
     if (!PyArg_ParseTuple(args, "Ok", &rows, &seed)) return NULL;
-    PyObject *row = PySequence_Tuple(rows), *found = row ? PyList_New(PyTuple_GET_SIZE(row)) : NULL;
-    for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(row); i++) {
-        PyObject *pair = sealed_row(&room, PyTuple_GET_ITEM(row, i), seed);
-        if (!pair) Py_CLEAR(found);
-        else PyList_SET_ITEM(found, i, pair);
+    PyObject *each = PyObject_GetIter(rows), *found = each ? PyList_New(0) : NULL, *row;
+    while (found && (row = PyIter_Next(each))) {
+        PyObject *pair = sealed_row(&room, row, seed);
+        Py_DECREF(row);
+        if (!pair || PyList_Append(found, pair) < 0) Py_CLEAR(found);
+        Py_XDECREF(pair);
     }
-    Py_XDECREF(row);
+    if (PyErr_Occurred()) Py_CLEAR(found);
+    Py_XDECREF(each);
     free(room.at);
     return found;
 }

@@ -36,7 +36,7 @@ class Committer:
         """Create it; it belongs to the running loop.
 
         Args:
-            is_idle: Returns whether no visit is under way.
+            is_idle: Returns whether no visit is under way that could join the open group.
         """
         self._store = store
         self._settings = settings
@@ -66,12 +66,12 @@ class Committer:
             self.broken = True
             raise
 
-    def on_settled(self, *, idle: bool) -> None:
-        """Record that a visit has joined the open group. `idle`: no other visit is about to join it."""
+    def on_settled(self) -> None:
+        """Close the open group, or let its time begin: visits may have joined it."""
         if self._store.committing:
             return
         full = self._store.pending_visits >= self._settings.commit_visits or self._store.pending_bytes >= self._settings.commit_bytes
-        if full or idle:
+        if full or self._is_idle():
             self.flush()
         elif self._timer is None:
             self._timer = self._loop.call_later(self._settings.commit_interval, self.flush)
@@ -104,4 +104,4 @@ class Committer:
             self._on_failure(error)
             return
         self._on_commit()
-        self.on_settled(idle=self._is_idle())
+        self.on_settled()

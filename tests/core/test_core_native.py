@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import subprocess
 import sys
@@ -111,6 +112,13 @@ def test_a_page_that_is_given_up_is_read_by_a_tree() -> None:
     parsed = html.read(b"<table><a href=x>a</a></table>", "text/html", "text/html", agent="thresher", max_links=9)
     assert parsed is not None
     assert parsed.links == (Link("x", "", "a"),)
+
+
+def test_the_garbage_collector_does_not_walk_links() -> None:
+    """A batch of pages has thousands, and each collection would walk them. Mutation: they are tracked."""
+    parsed = by_pass(b"<a href=x rel=next>a</a><a href=y type=text/html>b</a>")
+    assert parsed is not None
+    assert [gc.is_tracked(link) for link in parsed.links] == [False, False]
 
 
 def test_no_page_of_the_pass_needs_the_bomb_scan(monkeypatch: pytest.MonkeyPatch) -> None:

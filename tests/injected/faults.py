@@ -161,9 +161,9 @@ def _split_txn(commit_state: Function) -> Function:
 
         early, late = [write for write in writes if write.table not in (SEEN, URLS, QUEUE)], []
         for write in (write for write in writes if write.table in (SEEN, URLS, QUEUE)):
-            known = writer._disk.get_many(write.table, [key for key, _ in write.puts])
-            late.append(Write(write.table, [], [row for row in write.puts if row[0] not in known]))
-            early.append(Write(write.table, write.deletes, [row for row in write.puts if row[0] in known]))
+            known = writer._disk.get_many(write.table, [*write.puts])
+            late.append(Write(write.table, [], {key: value for key, value in write.puts.items() if key not in known}))
+            early.append(Write(write.table, write.deletes, {key: value for key, value in write.puts.items() if key in known}))
         commit_state(writer, early)
         commit_state(writer, late)
 

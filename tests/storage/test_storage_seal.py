@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -40,6 +41,12 @@ def test_what_is_no_row_is_refused() -> None:
     for call in calls:
         with pytest.raises(TypeError):
             call()
+
+
+@needs_native
+def test_the_garbage_collector_does_not_walk_rows() -> None:
+    """Thousands wait for their commit, and each collection would walk them. Mutation: the pairs are tracked."""
+    assert not any(map(gc.is_tracked, native.sealed({b"key": b"value", b"": b""}.items(), 1)))
 
 
 def test_without_c_rows_are_sealed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
