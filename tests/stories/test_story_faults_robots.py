@@ -246,7 +246,7 @@ async def test_a_file_that_changes_is_read_again_and_binds_what_waits(tmp_path: 
         async with faulty_web() as web:
             web.say("a.test/robots.txt", robots("User-agent: *", "Disallow:"), robots("User-agent: *", "Disallow: /private/"))
             web.say("a.test/", page(*(f"/{kind}/{i}" for i in range(25) for kind in ("private", "open"))))
-            more: dict[str, dict[str, Any]] = {"politeness": {"min_delay": ttl_s / 15}, "limits": {"max_wait": 60.0}}
+            more: dict[str, Any] = {"politeness": {"min_delay": ttl_s / 15}, "limits": {"max_wait": 60.0}}
             found = await crawl(tmp_path / str(ttl_s), web, "a.test/", robots={"cache_ttl": ttl_s}, **more)
         asked = web.seen("a.test", "/robots.txt")
         before = [seen for seen in web.log if seen.path.startswith("/private") and seen.began < asked[1].began]
