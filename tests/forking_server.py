@@ -35,6 +35,9 @@ from thresher.crawler.cli import guarded
 from thresher.crawler.core import echo
 from thresher.crawler.core.url import site_of
 from thresher.crawler.demo import server
+from thresher.crawler.demo.demo_settings import profile
+from thresher.crawler.demo.prose import prose_of
+from thresher.crawler.demo.web import Web
 from thresher.crawler.fetch import fetcher
 from thresher.filters import exact_duplicate
 from thresher.filters.registry import specs
@@ -138,6 +141,8 @@ def _prepare() -> None:
     exact_duplicate._numbers()
     echo._numbers()
     "example.org".encode("idna")
+    for host in Web(profile("kill"))._atlas.hosts:  # all subjects, in the webs of most tests
+        prose_of(0, host.subject, host.vocabulary, host.charset)
 
 
 if __name__ == "__main__":
