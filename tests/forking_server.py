@@ -32,11 +32,16 @@ from preloading import import_commands
 from thresher.config import options, plugins
 from thresher.config.settings import Settings
 from thresher.crawler.cli import guarded
-from thresher.crawler.core import echo
+from thresher.crawler.core import echo, minhash
 from thresher.crawler.core.url import site_of
 from thresher.crawler.demo import server
+from thresher.crawler.demo.demo_settings import profile
+from thresher.crawler.demo.prose import prose_of
+from thresher.crawler.demo.web import Web
 from thresher.crawler.fetch import fetcher
 from thresher.filters import exact_duplicate
+from thresher.filters.dust import similarity
+from thresher.filters.near_replica import records
 from thresher.filters.registry import specs
 
 _PROGRAMS = {"thresher": guarded, "demo": server.main}
@@ -138,6 +143,10 @@ def _prepare() -> None:
     exact_duplicate._numbers()
     echo._numbers()
     "example.org".encode("idna")
+    for k in (records.SLOTS, similarity.PLACES):
+        minhash._lenders(k)
+    for host in Web(profile("kill"))._atlas.hosts:  # all subjects, in the webs of most tests
+        prose_of(0, host.subject, host.vocabulary, host.charset)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
 CONTACT = "https://example.org/bot"
-_PORTS = range(11_000, 32_000)  # below the ports that the kernel gives to clients, so that a port stays free between two servers
+# below the ports that the kernel gives to clients, so that a port stays free between two servers; above that of stories/little_web.py
+_PORTS = range(18_000, 32_000)
 _LONGEST_S = 600.0
 _POLL_S = 0.01
 

@@ -173,8 +173,8 @@ def chunked(*chunks: bytes) -> bytes:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is true; the test fails after five minutes."""
-    async with asyncio.timeout(300):
+    """Wait until something is true; the test fails after ten minutes."""
+    async with asyncio.timeout(600):
         while not is_so():  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.001)
 

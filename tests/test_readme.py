@@ -127,7 +127,7 @@ def test_the_commands_that_replay_an_archive_show_its_pages(own_site: str, tmp_p
         try:
             assert player.stderr is not None
             next(line for line in player.stderr if b"Starting Gevent Server" in line)
-            with urlopen(f"http://localhost:{port}/site/mp_/{own_site}", timeout=60) as answer:
+            with urlopen(f"http://localhost:{port}/site/mp_/{own_site}", timeout=600) as answer:
                 assert b"words of page index" in answer.read()
         finally:
             player.kill()

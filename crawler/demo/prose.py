@@ -4,10 +4,12 @@ A subject's words are drawn by Zipf's law from its own vocabulary and from the c
 host's subject by number, so that a page of 25 KB costs one column of numbers and one join, and two pages of one subject share few
 sentences.
 
-Memory: some 0.4 MB per subject and charset in use.
+Memory: some 0.4 MB per subject and charset in use. Time: 12 ms for each, once in a process, whatever number of webs it serves.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,6 +40,12 @@ class Prose:
     def sentences(self, n: int, *page: str | int) -> list[bytes]:
         """Return the first n sentences of a page."""
         return list(map(self._sentences.__getitem__, self._rng.indexes(n, N_SENTENCES, "text", *page)))
+
+
+@lru_cache(maxsize=128)
+def prose_of(seed: int, subject: int, vocabulary: DemoVocabulary, charset: str) -> Prose:
+    """Return the sentences of a subject in all webs of a seed."""
+    return Prose(SeededRandom(seed), subject, vocabulary, charset)
 
 
 def _sentences(rng: SeededRandom, subject: int, vocabulary: DemoVocabulary) -> list[str]:

@@ -19,7 +19,7 @@ from thresher.crawler.demo.endless import Trap, calendar_links, calendar_place, 
 from thresher.crawler.demo.html_renderer import HtmlRenderer
 from thresher.crawler.demo.links import DemoLink
 from thresher.crawler.demo.plan import PathKind, PathPlan, PlannedHost
-from thresher.crawler.demo.prose import Prose
+from thresher.crawler.demo.prose import prose_of
 from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.truth import Truth, walk
 
@@ -60,7 +60,6 @@ class Web:
         self._scheme = "https" if demo_settings.tls else "http"
         self._suffix = "" if port == (443 if demo_settings.tls else 80) else f":{port}"
         self._plans: dict[int, tuple[PlannedHost, HtmlRenderer]] = {}
-        self._prose: dict[tuple[int, str], Prose] = {}
         self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
         self._recent_bytes, self._cache_bytes = 0, cache_bytes
 
@@ -161,18 +160,12 @@ class Web:
                 HtmlRenderer(
                     host,
                     plan.navigation,
-                    self._prose_of(host),
+                    prose_of(self.demo_settings.seed, host.subject, host.vocabulary, host.charset),
                     state_bytes=self.demo_settings.state_bytes,
                     attribute_bytes=self.demo_settings.attribute_bytes,
                 ),
             )
         return known
-
-    def _prose_of(self, host: DemoHost) -> Prose:
-        key = host.subject, host.charset
-        if (prose := self._prose.get(key)) is None:
-            prose = self._prose[key] = Prose(self._rng, host.subject, host.vocabulary, host.charset)
-        return prose
 
     def _farm_of(self, name: str) -> str:
         return next((farm for farm in self._atlas.farms if name.endswith(f".{farm}")), "")

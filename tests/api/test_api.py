@@ -126,7 +126,7 @@ async def test_snapshots_are_taken_of_a_crawl_from_python_too(server: ServerProc
     taken = tmp_path / "kept" / "snapshots" / "000001"
 
     async def wait(_page: thresher.CrawledPage) -> None:
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(600):
             while not taken.exists():  # noqa: ASYNC110 - no event comes from another process
                 await asyncio.sleep(0.05)
 

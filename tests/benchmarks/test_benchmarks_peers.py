@@ -13,6 +13,8 @@ from benchmarks.peers import install
 from benchmarks.peers.contestants import CONTESTANTS, Contestant, Job
 from benchmarks.peers.run import Budget, Run
 
+_LONG = 10_000_000 + os.getpid()  # seconds, by which this process's own are found
+
 
 def shell(name: str, script: str) -> Contestant:
     """A crawler that is a shell script; {pid} in it is the server's, {log} its log, {url} a page."""
@@ -61,7 +63,7 @@ def test_on_a_web_of_new_links_a_crawler_is_stopped_by_its_budget_with_far_more_
 
 
 def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone() -> None:
-    hangs, dies = shell("hangs", "sleep 987654"), shell("dies", "echo out of luck; echo ' at line 1'; kill -9 $$")
+    hangs, dies = shell("hangs", f"sleep {_LONG}"), shell("dies", "echo out of luck; echo ' at line 1'; kill -9 $$")
     asks = f"{sys.executable} -c 'import urllib.request as u; u.urlopen(\"{{url}}\").read()'"
     idle = shell("idle", asks + "; until [ -s {log} ]; do sleep 0.05; done")  # what the server has not written is not judged
     found = measured(hangs, budget=Budget(stalled_s=0.3)) | measured(dies, idle, budget=Budget())
@@ -72,7 +74,7 @@ def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone(
         "idle": "finished, but with 1 pages",
     }
     assert all(runs[0].rate is None and peers.row(name, runs)["pages/CPU s"] is None for name, runs in found.items())
-    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"987654" in _read(p)]
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(_LONG).encode() in _read(p)]
 
 
 def _read(path: Path) -> bytes:
@@ -85,7 +87,7 @@ def _read(path: Path) -> bytes:
 def test_a_server_that_stops_ends_the_benchmark_without_a_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(peers, "CONTESTANTS", (shell("killer", "kill -9 {pid}; sleep 987654"), shell("next", "true")))
+    monkeypatch.setattr(peers, "CONTESTANTS", (shell("killer", f"kill -9 {{pid}}; sleep {_LONG}"), shell("next", "true")))
     monkeypatch.setattr(sys, "argv", ["peers", "--profile", "small", "--hosts", "4", "--out", str(tmp_path / "out")])
     assert peers.main() == 1
     captured = capsys.readouterr()

@@ -69,7 +69,7 @@ def test_a_redirect_adds_a_session_once_or_without_end() -> None:
 
 def test_a_proxy_hands_on_what_the_site_answers_and_remembers_what_stood(tmp_path: Path) -> None:
     with serving_tiny(tmp_path, is_fronted=True) as place, walled(place, 1, []) as walls:
-        connection = HTTPConnection(place.address, place.port, timeout=300)
+        connection = HTTPConnection(place.address, place.port, timeout=600)
         for path, status in (("/3?sid=0123456789abcdef", 200), ("/none", 404)):
             connection.request("GET", path, headers={"Host": "tiny.example"})
             response = connection.getresponse()
@@ -99,7 +99,7 @@ def test_a_recorded_site_answers_as_it_did_and_walls_stand_before_it(tmp_path: P
         with serving_tiny(tmp_path) as place:
             record(SITE, place, tmp_path)
         with served_again(SITE, tmp_path / SITE.name, tmp_path / "again") as again:
-            connection = HTTPConnection(again.address, again.own_port, timeout=300)
+            connection = HTTPConnection(again.address, again.own_port, timeout=600)
             for path, status in (("/3?view=print", 200), ("/none", 404)):
                 connection.request("GET", path, headers={"Host": f"tiny.example:{again.port}"})
                 response = connection.getresponse()

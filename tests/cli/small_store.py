@@ -21,6 +21,7 @@ from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.tables.verdicts import verdict_records
 
 NOW = 1_700_000_000.0
+SECRET = b"s" * 32  # the same rows on the same pages of the files each time
 SEED = "https://a.example/"
 HOSTILE = "\x1b]0;owned\x07 \u202egnp.exe\n=cmd()\x9b31m \U0001f600"
 LINKS = b'<a href="/"><img alt="Home"></a><a href="//elsewhere.example/" rel=nofollow title=Out></a><a href="mailto:x@a.example"></a>'
@@ -31,9 +32,9 @@ ROBOTS = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 class SmallStore:
     """Builds the store; tests know every URL by its name."""
 
-    def __init__(self, path: Path, settings: Settings | None = None) -> None:
+    def __init__(self, path: Path, settings: Settings | None = None, secret: bytes = SECRET) -> None:
         self.settings = settings or Settings(seeds=[SEED], scope=ScopeSettings(type="host"), limits=LimitSettings(max_depth=3))
-        self.store = Store.create(path, self.settings, NOW)
+        self.store = Store.create(path, self.settings, NOW, secret=secret)
         self.space = URLSpace(self.store.secret, URLRules())
         self.totals = Totals(self.store.counters)
         self._hosts: dict[bytes, HostRecord] = {}

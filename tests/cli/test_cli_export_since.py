@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command import Command
 from forking_agents import forked_code
-from small_store import NOW, SEED, SmallStore
+from small_store import NOW, SECRET, SEED, SmallStore
 
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.resharding import reshard
@@ -25,9 +25,9 @@ from thresher.storage.tables.sitemaps import REQUESTER
 class Growing:
     """A crawl that grows between two exports, by a process of its own or in this one: a process cannot open a store twice."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secret: bytes = SECRET) -> None:
         self.path, self.n, self.now = path, 0, NOW
-        self.small = SmallStore(path, Settings(seeds=[SEED]))
+        self.small = SmallStore(path, Settings(seeds=[SEED]), secret)
         self.small.store.close(self.now)
 
     def grow(self) -> None:
@@ -216,7 +216,7 @@ def test_what_is_no_cursor_is_told(cursor: str, growing: Growing, thresher: Comm
 def test_a_cursor_of_another_crawl_is_refused(growing: Growing, thresher: Command, tmp_path: Path) -> None:
     growing.grow()
     _, cursor = since(thresher, growing.path, "pages", "start")
-    other = Growing(tmp_path / "other")
+    other = Growing(tmp_path / "other", b"o" * 32)
     other.grow()
     ran = thresher("export", other.path, "--since", cursor)
     assert (ran.code, "of another crawl" in ran.err) == (2, True)

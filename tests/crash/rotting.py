@@ -32,7 +32,6 @@ from thresher.crawler.core.model import State
 
 ROOT = _TESTS.parent
 PAGE = 4096
-_LONGEST_S = 60.0
 _SETTINGS = Settings(  # every name has a loopback address, to which no request is allowed: nothing is sent
     identity=IdentitySettings(contact="https://example.org/bot"),
     dns=DnsSettings(static={".example": "127.0.0.1"}),

@@ -92,7 +92,7 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
             process.send_signal(signal.SIGHUP)
             wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "stopping")
             server.goes_on()
-            assert process.wait(300) == 3
+            assert process.wait(600) == 3
     status = msgspec.json.decode((tmp_path / "closed/status.json").read_bytes())
     assert (status["state"], status["why"]) == ("stopped", "stopped by SIGHUP")
 
@@ -110,7 +110,7 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
             "resharding.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
             f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=40']; main()"
         )
-        stopped = subprocess.run(forked_script(script), cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+        stopped = subprocess.run(forked_script(script), cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
         assert stopped.returncode == 143
         assert f"stopped while its 2 agents were becoming 3; `thresher resume {store}` goes on" in stopped.stderr
         status = msgspec.json.decode((store / "status.json").read_bytes())

@@ -51,7 +51,7 @@ def merge_killed(disk: Path, table: Partitions, asks: Asks) -> None:
     context = multiprocessing.get_context("fork")
     process = context.Process(target=_killed_halfway, args=(disk, table, asks))
     process.start()
-    process.join(60)
+    process.join(600)
     assert process.exitcode == -signal.SIGKILL, process.exitcode
 
 

@@ -151,7 +151,7 @@ async def test_what_a_machine_does_not_acknowledge_waits_on_the_senders_disk_and
     assert receiver.received() == []
     assert max(held[1:]) - held[0] < N_LONG * 3 // 4 * LONG / 2, held  # half of what was sent since: a window may be on its way twice
     is_behind = False
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(600):
         while len(receiver.received()) < N_LONG:
             await receiver.commit()
             await sender.commit()
@@ -189,7 +189,7 @@ async def test_a_machine_without_the_crawls_secret_is_refused_and_both_say_so(tm
         site.end.send(3)
         await site.end.commit()
         site.begin()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(600):
         while not all(site.notes for site in sites):  # noqa: ASYNC110 - no event comes from a courier
             await asyncio.sleep(0.01)
     assert any("is not signed with this crawl's secret" in note or "refuses what this machine sends" in note for note in sites[0].notes)

@@ -225,7 +225,7 @@ def reference_of(path: Path, settings: Settings) -> Findings:
 
 
 async def until(what: Callable[[], object]) -> None:
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(600):
         while not what():  # noqa: ASYNC110 - no event comes from another process
             await asyncio.sleep(0.02)
 
@@ -233,6 +233,15 @@ async def until(what: Callable[[], object]) -> None:
 def n_requests(server: ServerProcess) -> int:
     assert server.log_path is not None
     return server.log_path.read_bytes().count(b"\n") if server.log_path.exists() else 0
+
+
+async def until_quiet(server: ServerProcess) -> None:
+    """Wait for two seconds without a request. A lease may last for one second more, and a request may be written down late."""
+    async with asyncio.timeout(600):
+        before = -1
+        while before != (now := n_requests(server)):
+            before = now
+            await asyncio.sleep(2.0)
 
 
 async def nothing(_supervisor: Supervisor) -> None:

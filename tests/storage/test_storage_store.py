@@ -164,7 +164,7 @@ def test_when_the_writer_dies_every_later_call_says_so(store: Store, monkeypatch
     monkeypatch.setattr(store._disk, "commit", dies)
     store.put(SEEN, b"k", b"v")
     with pytest.raises(ThresherError, match="RuntimeError") as caught:
-        store.flush().result(timeout=300)
+        store.flush().result(timeout=600)
     assert caught.value.exit_code == 1
     for call in (lambda: store.get(SEEN, b"other"), lambda: store.scan(SEEN), lambda: store.get_many(SEEN, [b"k"])):
         with pytest.raises(ThresherError, match="the store broke"):
@@ -189,7 +189,7 @@ def test_a_failing_disk_is_tried_again_with_the_same_rows(store: Store, monkeypa
     store.put(SEEN, b"k", b"v")
     store.put(PAGES, pack_u64(store.visit), b"page")
     store.end_visit()
-    store.flush().result(timeout=300)
+    store.flush().result(timeout=600)
     assert (store.get(SEEN, b"k"), store.get(PAGES, pack_u64(1)), store.trouble) == (b"v", b"page", "")
     assert any("No space left" in text for text in seen_trouble)
 
@@ -206,7 +206,7 @@ def test_a_disk_that_stays_broken_ends_the_crawl(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(store._disk, "commit", refuses)
     store.put(SEEN, b"lost", b"v")
     with pytest.raises(DiskError, match="resume") as caught:
-        store.flush().result(timeout=300)
+        store.flush().result(timeout=600)
     assert caught.value.exit_code == 74
     store.close()
     with Store.open(tmp_path, None, 0.0) as store:

@@ -48,7 +48,7 @@ from thresher.storage.view import View
 Reply = bytes | Script
 _ROBOTS = Codec(RobotsRecord)
 _NOTHING_HERE = response(b"<title>nothing here</title>", status="404 Not Found")
-_HANGS_AFTER_S = 60.0
+_HANGS_AFTER_S = 600.0
 _ROOT = Path(__file__).parents[2]
 
 

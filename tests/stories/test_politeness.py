@@ -91,7 +91,8 @@ def test_an_address_has_no_more_connections_and_no_faster_pace_than_configured(s
 def test_two_agents_keep_the_rules_of_an_address_together(tmp_path: Path) -> None:
     """P24: all names lie on a few addresses, and each address has sites of both agents. Mutation: agents do not share their addresses."""
     polite = {"min_delay": 0.0, "address_delay": 0.05, "address_connections": 1}
-    with demo("story", tmp_path, n_sites=12, n_seeds=12, pages_per_host=[3, 3], shared_address_share=1.0) as server:
+    n = 20  # sites, so that it is one in half a million that an agent has none
+    with demo("story", tmp_path, n_sites=n, n_seeds=n, pages_per_host=[3, 3], shared_address_share=1.0) as server:
         config = write_config(tmp_path, {"agents": 2, **options(server, politeness=polite)}, server.web.seeds())
         with crawl(tmp_path / "store", config, "--set", "limits.max_pages=40") as life:
             assert life.end() == 0, life.said

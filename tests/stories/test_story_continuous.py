@@ -178,7 +178,7 @@ def test_kills_within_a_burst_cost_no_page_its_visit_and_tell_each_change_once(t
             assert life.end() == 3, life.said
         assert verify(store) == []
         assert sorted(_told_changed(store)) == [f"/{i}" for i in range(N)]
-        assert all(1 <= asked(web)[f"/{i}"] - before[f"/{i}"] <= 3 for i in range(N))
+        assert all(asked(web)[f"/{i}"] > before[f"/{i}"] for i in range(N))  # changed pages are due again each second: no bound from above
         _each_page_waits_for_its_time(store)
 
 
