@@ -69,7 +69,7 @@ class _World:
                 self.directory.keep(self.run, self.now)
             case "begin":
                 self.run = f"run {number}"
-                self.directory.begin(self.run, self.now)
+                self.directory.begin(self.run, MACHINES, self.now)
             case "stop":
                 self.directory.stop(self.run)
 
@@ -93,7 +93,7 @@ def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str,
 
 def _directory(now: float = 0.0, state: DirectoryState | None = None) -> Directory:
     directory = Directory(state or DirectoryState(), lambda _: None, now)
-    directory.begin("run", now)
+    directory.begin("run", MACHINES, now)
     return directory
 
 
@@ -142,7 +142,7 @@ def test_nothing_is_granted_while_no_supervisor_is_heard_and_after_a_stop() -> N
 
 def test_another_run_ends_the_one_before() -> None:
     directory = _directory()
-    directory.begin("another", 1.0)
+    directory.begin("another", MACHINES, 1.0)
     assert not directory.keep("run", 1.0)
     assert directory.join("a", "life", "run").is_over
 
@@ -154,7 +154,7 @@ def test_its_state_is_on_disk_before_it_answers_and_one_process_alone_may_write_
     with pytest.raises(StoreError, match="another process grants"):
         directory_file.hold(tmp_path)
     directory = Directory(directory_file.read(tmp_path), lambda state: directory_file.write(tmp_path, state), 0.0)
-    directory.begin("run", 0.0)
+    directory.begin("run", MACHINES, 0.0)
     directory.join("a", "life", "run")
     assert directory.renew("a", "life", "run", 0.0).is_granted
     found = directory_file.read(tmp_path)
