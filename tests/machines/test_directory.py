@@ -1,4 +1,6 @@
-"""The directory grants leases to one life of a machine at a time, whatever dies, joins, comes late or comes twice."""
+"""The directory grants leases to one life of a machine at a time, whatever dies, joins, comes late or comes twice; so with owners of
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import os
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +16,11 @@ from hypothesis import strategies as st
 from thresher.crawler.cluster.lease import LEASE_S, AgentLease
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines import directory_file
-from thresher.crawler.machines.directory import SPARE_S, Directory, DirectoryState
+from thresher.crawler.machines.directory import SPARE_S, Directory, DirectoryAnswer, DirectoryState
+from thresher.crawler.machines.turns import owners_of
 
 MACHINES = ("a", "b")
+NAMES = range(1, 7)  # of addresses
 _STEPS = st.lists(
     st.tuples(
         st.sampled_from(("join", "ask", "answer", "restart", "leave", "wait", "keep", "begin", "stop")),
@@ -34,6 +39,8 @@ class _World:
         self.now = 100.0
         self.disk = msgspec.json.encode(DirectoryState())
         self.leases: dict[tuple[str, str], AgentLease] = {}
+        self.answers: dict[tuple[str, str], tuple[DirectoryAnswer, float]] = {}  # the last lease of each life, and its end
+        self.granted: dict[int, dict[tuple[str, str], float]] = {name: {} for name in NAMES}  # ends of turns that a life may have granted
         self.asked: dict[tuple[str, str], float] = {}
         self.left: set[tuple[str, str]] = set()
         self.run = "run 0"
@@ -56,7 +63,9 @@ class _World:
                 self.asked.setdefault(life, self.now)
             case "answer" if life in self.asked:
                 asked_at = self.asked.pop(life)
-                if self.directory.renew(*life, self.run, self.now).is_granted and life not in self.left:
+                answer = self.directory.renew(*life, self.run, self.now)
+                if answer.is_granted and life not in self.left:
+                    self.answers[life] = answer, asked_at + LEASE_S
                     self.leases.setdefault(life, AgentLease(lambda: self.now)).extend(asked_at + LEASE_S)
             case "restart":
                 self.start()
@@ -72,6 +81,16 @@ class _World:
                 self.directory.begin(self.run, MACHINES, self.now)
             case "stop":
                 self.directory.stop(self.run)
+
+    def owners(self, name: int) -> list[tuple[str, str]]:
+        """Return the lives that grant turns at an address now."""
+        found = []
+        for life, (answer, until) in self.answers.items():
+            owner = answer.owners[owners_of(np.array([name], dtype=np.uint64), answer.owners)[0]]
+            if owner == life[0] and answer.may_grant and self.now < until and life not in self.left:
+                self.granted[name][life] = until
+                found.append(life)
+        return found
 
     def holders(self, machine: str) -> list[str]:
         return [life for (of, life), lease in self.leases.items() if of == machine and lease.is_held and (of, life) not in self.left]
@@ -89,6 +108,63 @@ def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str,
         world.do(step)
         for machine in MACHINES:
             assert len(world.holders(machine)) <= 1, f"{machine}: {world.holders(machine)} after {step}"
+
+
+@settings(max_examples=300, deadline=None)
+@given(_STEPS)
+def test_no_machine_grants_turns_at_an_address_while_those_of_an_earlier_owner_may_last(steps: list[tuple[str, str, int, float]]) -> None:
+    """Machines come and go, leave and return, in one run and from run to run. Mutations: one that comes back grants at once; a life that
+    follows one that has left does; what a run before has granted is forgotten; who may not grant yet is not on disk.
+    """
+    world = _World()
+    world.do(("begin", "a", 0, 0.0))
+    for step in steps:
+        world.do(step)
+        for name in NAMES:
+            for life in world.owners(name):
+                lasting = [other for other, until in world.granted[name].items() if other != life and world.now < until]
+                assert not lasting, f"{name}: {life} beside {lasting} after {step}"
+
+
+def test_a_machine_that_is_away_for_longer_than_its_lease_owns_no_address_until_it_is_back() -> None:
+    """And then for a lease's time it grants nothing. One that has not begun is waited for. Mutations: none is; it is never back."""
+    directory, now = _directory(), 0.0
+    for machine in MACHINES:
+        directory.join(machine, "life", "run")
+
+    def passes(seconds: float, *machines: str) -> list[DirectoryAnswer]:
+        nonlocal now
+        until = now + seconds
+        while now < until:
+            now += 2.0
+            directory.keep("run", now)
+            answers = [directory.renew(machine, "life", "run", now) for machine in machines]
+        return answers
+
+    assert passes(50.0, "a") == [DirectoryAnswer(is_granted=True, owners=["a", "b"], may_grant=True)]
+    passes(20.0, "a", "b")
+    assert passes(LEASE_S, "a")[0].owners == ["a", "b"]
+    assert passes(4.0, "a") == [DirectoryAnswer(is_granted=True, owners=["a"], may_grant=True)]
+    one, back = passes(2.0, "a", "b")
+    assert (one.owners, back.owners) == (["a"], ["a", "b"])
+    assert (one.may_grant, back.may_grant) == (True, False)
+    assert not passes(LEASE_S, "a", "b")[1].may_grant
+    assert [answer.may_grant for answer in passes(4.0, "a", "b")] == [True, True]
+
+
+def test_no_lease_of_a_run_is_granted_while_one_of_an_earlier_run_may_last() -> None:
+    """Also to another machine, and by another process of the directory. Mutation: only those of the same machine count."""
+    kept = DirectoryState()
+    directory = _directory(state=kept)
+    directory.join("b", "life", "run")
+    assert directory.renew("b", "life", "run", 5.0).is_granted
+    again = Directory(msgspec.json.decode(msgspec.json.encode(kept), type=DirectoryState), lambda _: None, 6.0)
+    for one, until in ((directory, 5.0 + LEASE_S + SPARE_S), (again, 6.0 + LEASE_S + SPARE_S)):
+        one.begin("another", ["a"], 6.0)
+        one.join("a", "another life", "another")
+        one.keep("another", until - 1.0)
+        assert not one.renew("a", "another life", "another", until - 0.1).is_granted
+        assert one.renew("a", "another life", "another", until).is_granted
 
 
 def _directory(now: float = 0.0, state: DirectoryState | None = None) -> Directory:
