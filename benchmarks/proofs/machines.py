@@ -329,6 +329,7 @@ class Proof:
         n_kills = sum(n for fault, n in self._done.items() if fault not in _NO_KILLS)
         bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP) + self._n_lost
         early, n_rests = early_requests(log, self._times, _RETRY_AFTER_S)
+        shared = n_shared(log, self._directory / "machines" / NAMES[0] / "disk" / self._store, self._on_one_disk)
         at_addresses = crowded_addresses(log, 1, _ADDRESS_DELAY_S) + returning_connections(log)
         wrong = {
             "verify": problems,
@@ -347,7 +348,7 @@ class Proof:
             f"{len(found.urls):,} URLs; missing {len(missing)}, extra {len(extra)}, otherwise {len(other)}; {self._done.total()} faults; "
             f"refetches {again}; shortest gap at a host {gap_s * 1000:.1f} ms of {self._min_delay_s * 1000:.0f}; "
             f"Retry-After of {_RETRY_AFTER_S} s held {n_rests - len(early)} of {n_rests} times; "
-            f"{n_shared(log, self._on_one_disk)} addresses with sites of several machines, {len(at_addresses)} times two asked at once"
+            f"{shared} addresses with sites of several machines, {len(at_addresses)} times two asked at once"
         )
         faults = [f"{what}: {len(items)}, as {items[0]}" for what, items in wrong.items() if items]
         print("\n".join(faults) or "nothing is wrong")

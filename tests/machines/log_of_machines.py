@@ -32,10 +32,15 @@ def early_requests(log: ServerLog, faults: Sequence[float], rest_s: float) -> tu
     return early, n_rests
 
 
-def n_shared(log: ServerLog, store: Path) -> int:
-    """Count the addresses on which sites of several machines lie in the end."""
-    table = read_partitions(store)
-    with open_view(store) as view:
+def n_shared(log: ServerLog, head: Path, on_one_disk: Path) -> int:
+    """Count the addresses on which sites of several machines lie in the end.
+
+    Args:
+        head: The crawl's directory on the head, with the table.
+        on_one_disk: All its shards.
+    """
+    table = read_partitions(head)
+    with open_view(on_one_disk) as view:
         urls = URLSpace(view.secret, url_rules(view.settings))
     assert table is not None, "a crawl of several machines has a table"
     machines = [table.machines[agent] for agent in table.table()]

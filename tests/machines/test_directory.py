@@ -152,25 +152,62 @@ def test_a_machine_that_is_away_for_longer_than_its_lease_owns_no_address_until_
     assert [answer.may_grant for answer in passes(4.0, "a", "b")] == [True, True]
 
 
-def test_no_lease_of_a_run_is_granted_while_one_of_an_earlier_run_may_last() -> None:
-    """Also to another machine, and by another process of the directory. Mutation: only those of the same machine count."""
-    kept = DirectoryState()
-    directory = _directory(state=kept)
+@pytest.mark.parametrize("restarts", [(), ("before",), ("after",), ("before", "after")])
+def test_no_lease_of_a_run_is_granted_while_one_of_an_earlier_run_may_last(restarts: tuple[str, ...]) -> None:
+    """Also to another machine, and if the directory is started again. Mutations: only those of the same machine count; they are forgotten
+    when the directory is started again.
+    """
+    directory = _directory()
     directory.join("b", "life", "run")
     assert directory.renew("b", "life", "run", 5.0).is_granted
-    again = Directory(msgspec.json.decode(msgspec.json.encode(kept), type=DirectoryState), lambda _: None, 6.0)
-    for one, until in ((directory, 5.0 + LEASE_S + SPARE_S), (again, 6.0 + LEASE_S + SPARE_S)):
-        one.begin("another", ["a"], 6.0)
-        one.join("a", "another life", "another")
-        one.keep("another", until - 1.0)
-        assert not one.renew("a", "another life", "another", until - 0.1).is_granted
-        assert one.renew("a", "another life", "another", until).is_granted
+    directory = _another(directory._state, 5.5) if "before" in restarts else directory
+    directory.begin("another", ["a"], 6.0)
+    directory = _another(directory._state, 6.5) if "after" in restarts else directory
+    directory.join("a", "another life", "another")
+    over = {"after": 6.5, "before": 5.5, "": 5.0}[restarts[-1] if restarts else ""] + LEASE_S + SPARE_S
+    directory.keep("another", over)
+    assert not directory.renew("a", "another life", "another", over - 0.1).is_granted
+    assert directory.renew("a", "another life", "another", over).is_granted
+
+
+def test_who_may_not_grant_yet_may_not_either_when_the_directory_was_started_again_just_now() -> None:
+    """Mutation: it is not kept."""
+    directory = _directory()
+    directory.join("a", "life", "run")
+    directory.join("b", "life", "run")
+    directory.keep("run", 100.0)
+    assert directory.renew("a", "life", "run", 100.0).owners == ["a"]
+    assert not directory.renew("b", "life", "run", 100.0).may_grant
+    again = _another(directory._state, 101.0)
+    assert not again.renew("b", "life", "run", 101.0).may_grant
+    again.keep("run", 110.0)
+    assert again.renew("b", "life", "run", 101.0 + LEASE_S + SPARE_S).may_grant
+
+
+def test_a_life_that_follows_one_that_has_left_grants_nothing_while_turns_that_this_one_granted_may_last() -> None:
+    """Its own requests are over, but others' may go on. Mutation: it grants at once."""
+    directory = _directory()
+    directory.join("a", "first", "run")
+    assert directory.renew("a", "first", "run", 0.0).may_grant
+    directory.leave("a", "first")
+    directory.join("a", "second", "run")
+    answer = directory.renew("a", "second", "run", 1.0)
+    assert answer.is_granted
+    assert not answer.may_grant
+    directory.keep("run", 10.0)
+    assert not directory.renew("a", "second", "run", LEASE_S + SPARE_S - 0.1).may_grant
+    assert directory.renew("a", "second", "run", LEASE_S + SPARE_S).may_grant
 
 
 def _directory(now: float = 0.0, state: DirectoryState | None = None) -> Directory:
     directory = Directory(state or DirectoryState(), lambda _: None, now)
     directory.begin("run", MACHINES, now)
     return directory
+
+
+def _another(state: DirectoryState, now: float) -> Directory:
+    """Return what another process makes of a directory's state."""
+    return Directory(msgspec.json.decode(msgspec.json.encode(state), type=DirectoryState), lambda _: None, now)
 
 
 def test_a_new_life_waits_until_the_lease_of_the_last_one_is_over_for_certain() -> None:
