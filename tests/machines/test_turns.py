@@ -334,7 +334,6 @@ async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at
                 last[address] = life.life, clock.now
                 n_requests, n_turns = n_requests + 1, n_turns + (before_by != life.life)
     world.close()
-    print(n_requests, n_turns, n_broken_off)
     assert n_requests > 300
     assert n_turns > 30
     assert n_broken_off > 3
@@ -360,6 +359,89 @@ def _do_harm(world: World, step: int) -> None:
             world.end_life(life)
             world.directory.leave(life.name, life.life)
             world.begin_life(life.name) if life.run == world.run else None
+
+
+class Asked:
+    """One machine, and an owner that grants whatever is wanted, as soon as it may answer."""
+
+    def __init__(self, path: Path, clock: FakeTime) -> None:
+        self.clock = clock
+        self.calls: list[TurnsCall] = []
+        self.may_answer = asyncio.Event()
+        self.recalled: list[int] = []
+        create(path)
+        self.turns = AddressTurns(path, self._answer)
+        self.turns.owners = ["o"]
+        self.agent = SharedAddresses(path, 0, connections=CONNECTIONS, gap_s=GAP_S, takes_turns=True)
+        self.may_answer.set()
+
+    async def _answer(self, _owner: str, call: TurnsCall) -> TurnsAnswer:
+        self.calls.append(call)
+        await self.may_answer.wait()
+        return TurnsAnswer(LEASE_S, call.wanted, self.recalled)
+
+    async def look(self, after_s: float) -> asyncio.Future[list[None]]:
+        """Let time pass and look; return what waits for answers."""
+        self.clock.now += after_s
+        asking = asyncio.gather(*self.turns.look())
+        for _ in range(4):
+            await asyncio.sleep(0)
+        return asking
+
+    def close(self) -> None:
+        self.turns.close()
+        self.agent.close()
+
+
+@pytest.fixture
+def asked(tmp_path: Path, clock: FakeTime) -> Iterator[Asked]:
+    made = Asked(tmp_path / "channels" / "addresses", clock)
+    made.agent.start("192.0.2.1")
+    yield made
+    made.close()
+
+
+async def test_what_is_left_of_a_turn_that_ran_out_has_no_part_in_the_next_one(asked: Asked) -> None:
+    """Others may have had the turn meanwhile. Mutations: it is wanted, or taken, while a request of the last turn is not broken off yet."""
+    agent = asked.agent
+    await asked.look(0.0)
+    assert agent.start("192.0.2.1") == 0.0
+    assert agent.connect("192.0.2.1")
+    asked.may_answer.clear()
+    renewing = await asked.look(LEASE_S - 0.5)
+    assert len(asked.calls[-1].wanted) == 1
+    await asked.look(1.0)
+    assert agent.over() == {"192.0.2.1"}
+    asked.may_answer.set()
+    await renewing
+    assert agent.over() == {"192.0.2.1"}
+    assert agent.start("192.0.2.1") > 0.0
+    await asked.look(0.5)
+    assert agent.start("192.0.2.1") > 0.0
+    assert len(asked.calls) == 2
+    agent.disconnect("192.0.2.1")
+    agent.end("192.0.2.1", was_used=True)
+    await asked.look(0.5)
+    assert agent.start("192.0.2.1") == 0.0
+
+
+async def test_a_turn_that_is_given_back_while_it_is_renewed_is_gone(asked: Asked) -> None:
+    """Mutation: the answer is taken as it is."""
+    agent = asked.agent
+    await asked.look(0.0)
+    assert agent.start("192.0.2.1") == 0.0
+    asked.recalled = [name := asked.calls[0].wanted[0]]
+    await asked.look(2.5)
+    asked.may_answer.clear()
+    renewing = await asked.look(2.5)
+    assert asked.calls[-1].wanted == [name]
+    agent.end("192.0.2.1", was_used=True)
+    await asked.look(0.5)
+    asked.may_answer.set()
+    await renewing
+    assert agent.start("192.0.2.1") > 0.0
+    await asked.look(0.5)
+    assert asked.calls[-1].returned == [name]
 
 
 async def _met(world: World, *machines: str) -> list[Life]:
