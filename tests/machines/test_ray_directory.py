@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines import directory_file
 
 pytest.importorskip("ray")
+_PROGRAM = shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+pytestmark = pytest.mark.skipif(_PROGRAM is None, reason="the program `ray` is neither beside Python nor on the PATH")
 
 _START_S = 120.0
 _COMMAND = """

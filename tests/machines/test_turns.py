@@ -402,7 +402,9 @@ def asked(tmp_path: Path, clock: FakeTime) -> Iterator[Asked]:
 
 
 async def test_what_is_left_of_a_turn_that_ran_out_has_no_part_in_the_next_one(asked: Asked) -> None:
-    """Others may have had the turn meanwhile. Mutations: it is wanted, or taken, while a request of the last turn is not broken off yet."""
+    """Others may have had the turn meanwhile. Mutations: it is wanted, or taken, while a request of the last turn is not broken off yet; an
+    agent believes the row.
+    """
     agent = asked.agent
     await asked.look(0.0)
     assert agent.start("192.0.2.1") == 0.0
@@ -410,8 +412,10 @@ async def test_what_is_left_of_a_turn_that_ran_out_has_no_part_in_the_next_one(a
     asked.may_answer.clear()
     renewing = await asked.look(LEASE_S - 0.5)
     assert len(asked.calls[-1].wanted) == 1
-    await asked.look(1.0)
-    assert agent.over() == {"192.0.2.1"}
+    asked.clock.now += 1.0
+    assert agent.over() == {"192.0.2.1"}, "the agent sees it, even if nobody looks"
+    assert agent.start("192.0.2.1") > 0.0
+    await asked.look(0.0)
     asked.may_answer.set()
     await renewing
     assert agent.over() == {"192.0.2.1"}
@@ -437,6 +441,7 @@ async def test_a_turn_that_is_given_back_while_it_is_renewed_is_gone(asked: Aske
     assert asked.calls[-1].wanted == [name]
     agent.end("192.0.2.1", was_used=True)
     await asked.look(0.5)
+    asked.recalled = []
     asked.may_answer.set()
     await renewing
     assert agent.start("192.0.2.1") > 0.0
