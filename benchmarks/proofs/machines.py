@@ -3,7 +3,8 @@
     python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pages 50] [--pause 12] [--min-delay 0.02]
         [--only WORDS] [--enforce] [--archive]
 
-The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
+The web is served to all three from one process, so its log says who asked what and when. Its sites share a few addresses, at each of which
+the crawl may have one connection, whichever machine has it. Faults come one after another while the crawl
 runs, spread over its requests: an agent, what runs on a machine, a raylet, the directory, all that runs on a machine or on the head is
 killed; a machine is stopped, or cut off, for longer than a lease, the head, too; the crawl's command is stopped by a signal, or killed, and
 resumed; a machine gives its shards to others at a resume, and takes part again at a later one; a disk is lost, and restored from a
@@ -21,8 +22,8 @@ In the end snapshots are taken by hand, a page is taken down, and all others are
 What `rank`, `dust mine` and `replicas` print, which the machines compute together, must be what they print of the same shards on one disk.
 
 Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, if two requests to a host overlap
-or follow each other too soon, or if a host is asked before its Retry-After is over. If this machine cannot make the three network
-namespaces, it says why and exits with 0.
+or follow each other too soon, if there were two connections to an address, or if a host is asked before its Retry-After is over. If this
+machine cannot make the three network namespaces, it says why and exits with 0.
 """
 
 from __future__ import annotations
@@ -38,18 +39,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
 _TESTS = Path(__file__).parents[2] / "tests"
-sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines")]
+sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines"), str(_TESTS / "stories")]
 
 from analyses import on_one_disk, said
 from archive_oracle import archive_faults
 from harness import Findings, differences, findings
+from judging import crowded_addresses, returning_connections
 from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
+from log_of_machines import early_requests, n_shared
 from namespaces import NAMES, Machines, Server, why_not
 from replaying import misremembered
 from server_log import refetches, shortest_gap
@@ -73,7 +75,7 @@ _FAULTS = (
 _OF_OTHERS = ("kill a machine", "drain a machine, or let it join again", "lose a disk", "lose a disk until it is merged")
 _NO_KILLS = ("kill the directory", "interrupt the crawl", "drain a machine, or let it join again")
 _RETRY_AFTER_S = 15
-_LATE_S = 6.0  # what a host asked for this long before a fault may be on no disk yet
+_ADDRESS_DELAY_S = 0.05
 _LONGEST_S = 900.0
 _READ = "--read"
 
@@ -88,7 +90,7 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        extent = {"n_sites": options.sites, "pages_per_host": [options.pages, options.pages]}
+        extent = {"n_sites": options.sites, "pages_per_host": [options.pages, options.pages], "shared_address_share": 1.0}
         web = bench(mode="enforce" if options.enforce else "observe", error_statuses=[500, 502, 503], retry_after_s=1, **extent)
         proof = Proof(Path(name), web, random.Random(options.seed), options)
         sys.exit(1 if proof.run(options.faults) else 0)
@@ -152,6 +154,7 @@ class Proof:
         sections = msgspec.json.decode((self._directory / "reference" / "crawl.yaml").read_bytes())
         path = machines.folder(NAMES[0], "disk") / "crawl.yaml"
         sections["politeness"] |= {"min_delay": self._min_delay_s, "max_delay": max(1.0, self._min_delay_s)}  # a Retry-After is longer
+        sections["politeness"] |= {"address_connections": 1, "address_delay": _ADDRESS_DELAY_S}
         sections["limits"]["max_wait"] = 4 * _RETRY_AFTER_S
         sections |= {"engine": "ray", "snapshots": {"target": str(self._kept), "every": 15}}
         path.write_bytes(msgspec.json.encode(sections | ({"archive": {"format": "warc"}} if self._archives else {})))
@@ -325,7 +328,9 @@ class Proof:
         again, gap_s = refetches(log, truth).total(), shortest_gap(log)
         n_kills = sum(n for fault, n in self._done.items() if fault not in _NO_KILLS)
         bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP) + self._n_lost
-        early, n_rests = _early(log, self._times)
+        early, n_rests = early_requests(log, self._times, _RETRY_AFTER_S)
+        shared = n_shared(log, self._directory / "machines" / NAMES[0] / "disk" / self._store, self._on_one_disk)
+        at_addresses = crowded_addresses(log, 1, _ADDRESS_DELAY_S) + returning_connections(log)
         wrong = {
             "verify": problems,
             "missing": missing,
@@ -335,32 +340,19 @@ class Proof:
             "queued in the end": [str(found.n_queued)] if found.n_queued else [],
             "refetches": [f"{again} > {bound}"] if again > bound else [],
             "gap": [f"{gap_s:.4f} s"] if gap_s < self._min_delay_s - TOLERANCE_S else [],
+            "addresses": at_addresses,
             "Retry-After": early,
         }
         print("\n".join(f"{n:4} {fault}" for fault, n in sorted(self._done.items())))
         print(
             f"{len(found.urls):,} URLs; missing {len(missing)}, extra {len(extra)}, otherwise {len(other)}; {self._done.total()} faults; "
             f"refetches {again}; shortest gap at a host {gap_s * 1000:.1f} ms of {self._min_delay_s * 1000:.0f}; "
-            f"Retry-After of {_RETRY_AFTER_S} s held {n_rests - len(early)} of {n_rests} times"
+            f"Retry-After of {_RETRY_AFTER_S} s held {n_rests - len(early)} of {n_rests} times; "
+            f"{shared} addresses with sites of several machines, {len(at_addresses)} times two asked at once"
         )
         faults = [f"{what}: {len(items)}, as {items[0]}" for what, items in wrong.items() if items]
         print("\n".join(faults) or "nothing is wrong")
         return faults
-
-
-def _early(log: ServerLog, faults: list[float]) -> tuple[list[str], int]:
-    """Return the requests that came before the Retry-After of their host's last 503 was over, and how many such rests there were.
-
-    One that was asked for within `_LATE_S` before a fault does not count: it may be on no disk yet.
-    """
-    early, n_rests = [], 0
-    for requests in log.queues().values():
-        for before, request in pairwise(requests):
-            if before.status == 503 and not any(before.end - 0.5 <= at <= before.end + _LATE_S for at in faults):
-                n_rests += 1
-                if request.start - before.end < _RETRY_AFTER_S - TOLERANCE_S:
-                    early.append(f"{request.start - before.end:.3f} s before {request.host}{request.path}")
-    return early, n_rests
 
 
 def _read(store: Path, mode: str) -> None:

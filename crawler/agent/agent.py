@@ -339,10 +339,17 @@ class Agent:
             self._brakes.look(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             self._suspensions.look()
             self._requests.flush()
-            if self._member is not None and self._member.has_lost_lease():
-                self._context.fetcher.hang_up()
+            if self._member is not None:
+                self._hang_up(self._member)
             self._dispatch()
             self._publish("crawling" if self._leases.in_flight else "waiting")
+
+    def _hang_up(self, member: Member) -> None:
+        """Break off what this agent may not request any more, when several machines crawl."""
+        if member.has_lost_lease():
+            self._context.fetcher.hang_up()
+        elif over := member.over():
+            self._context.fetcher.hang_up(over)
 
     def _publish(self, state: StateName) -> None:
         status = self._figures.to_publish(self._clock(), n_in_flight=len(self._leases.in_flight))

@@ -5,12 +5,14 @@
     called for until      8   until then an agent waits for a connection, so that an idle one is closed for it
     turn                  8   whether this machine has its turn at the address (`NOT_OURS`, `OURS`, `ENDING`); if several machines crawl
     wanted until          8   until then an agent of this machine waits for the turn
+    turn until            8   until then the turn lasts that this machine has, or had last
     requests in flight    64 × 2, a count for each agent
     open connections      64 × 2, likewise, idle connections among them
 
-Times are seconds of the machine's monotonic clock. Two numbers of 8 bytes follow the rows: how many times an address was newly wanted, and
-how many times one was called for. A process that looks for such addresses reads all rows only if the number has grown. An agent may write
-its own counts at any time; for everything else it must hold the file's lock.
+Times are seconds of the machine's monotonic clock; ends of turns are of the clock that counts suspensions, too. Two numbers of 8 bytes
+follow the rows: how many times an address was newly wanted, and how many times one was called for. A process that looks for such addresses
+reads all rows only if the number has grown. An agent may write its own counts at any time; for everything else it must hold the file's
+lock.
 
 Memory: 2.5 MB.
 """
@@ -34,16 +36,17 @@ ROW: Final = np.dtype(
         ("called", "f8"),
         ("turn", "u8"),
         ("wanted", "f8"),
+        ("until", "f8"),
         ("in_flight", "u2", MOST_AGENTS),
         ("connections", "u2", MOST_AGENTS),
     ]
 )
-HEAD: Final = struct.Struct("=QddQd")
+HEAD: Final = struct.Struct("=QddQdd")
 COUNTS: Final = struct.Struct(f"={MOST_AGENTS}H")
 COUNT: Final = struct.Struct("=H")
 TIME: Final = struct.Struct("=d")
 NUMBER: Final = struct.Struct("=Q")
-NOT_BEFORE, CALLED, WANTED, IN_FLIGHT = 8, 16, 32, HEAD.size  # offsets of these fields in a row, in bytes
+NOT_BEFORE, CALLED, WANTED, UNTIL, IN_FLIGHT = 8, 16, 32, 40, HEAD.size  # offsets of these fields in a row, in bytes
 CONNECTIONS = IN_FLIGHT + COUNTS.size
 WANTS: Final = N_ROWS * ROW.itemsize  # offset of the two numbers after the rows
 CALLS: Final = WANTS + NUMBER.size

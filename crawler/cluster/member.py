@@ -50,6 +50,7 @@ class Member:
         self._grant = 0
         self._wave = 0
         self._lease = team.lease
+        self._addresses = team.addresses
         self._was_leased = False
         self._channels = PeerTransport(
             channels_path(directory),
@@ -99,6 +100,10 @@ class Member:
         """Return whether the lease has ended since the last call."""
         before, self._was_leased = self._was_leased, not self.why_paused
         return before and not self._was_leased
+
+    def over(self) -> set[str]:
+        """Return the addresses at which this machine's turn is over and this agent has connections or requests still."""
+        return self._addresses.over()
 
     def fill(self, report: AgentReport) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""

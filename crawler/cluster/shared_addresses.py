@@ -8,7 +8,8 @@ already as many connections as are allowed, at least one of them is idle: reques
 has no connection yet. The agent then marks the address as "called for", and the agent with the idle connection closes it within 50 ms.
 
 Where several machines crawl together, a request begins only while it is this machine's turn at the address. Agents mark the addresses that
-they want; the machine asks the head for turns, and gives them back (crawler/machines/address_turns.py).
+they want; the machine asks their owners for turns, and gives them back (crawler/machines/address_turns.py). When a turn has come to its
+end, nothing more is sent there and all connections to the address are closed: agents look right before each request, and twice a second.
 
 The counts of an agent that died stay in the file; the supervisor sets them to zero. The hash of an address gives its place in the file. If
 all rows near this place are in use, two addresses share one row, so fewer requests start at each of them; if several machines crawl
@@ -41,9 +42,11 @@ from thresher.crawler.cluster.address_file import (
     ROW,
     SIZE,
     TIME,
+    UNTIL,
     WANTED,
     WANTS,
 )
+from thresher.crawler.cluster.lease import boot_s
 
 _PROBES = 16
 _SIZE = ROW.itemsize
@@ -139,14 +142,15 @@ class SharedAddresses:
     def connect(self, address: str) -> bool:
         """Reserve a connection; return whether it is reserved.
 
-        It is not if there are as many connections as allowed (the address is then marked as called for), or if this machine has neither a
-        turn nor a request in flight at the address.
+        It is not if there are as many connections as allowed (the address is then marked as called for), or if this machine's turn at the
+        address is over, or ends and this agent has no request in flight there.
         """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             now = time.monotonic()
             at = self._find(_name(address), now)
-            if at < 0 or not (COUNT.unpack_from(self._rows, at + self._mine)[0] or self._has_turn(at, now)):
+            has_request = at >= 0 and COUNT.unpack_from(self._rows, at + self._mine)[0] and not self._is_over(at)
+            if at < 0 or not (has_request or self._has_turn(at, now)):
                 return False
             if sum(COUNTS.unpack_from(self._rows, at + CONNECTIONS)) >= self._connections:
                 TIME.pack_into(self._rows, at + CALLED, now + _CALLED_S)
@@ -164,6 +168,16 @@ class SharedAddresses:
         self._add(places.pop() + self._opened, -1)
         if not places:
             del self._open[address]
+
+    def may_use(self, address: str) -> bool:
+        """Return whether a request may be sent on a connection to the address: not once this machine's turn there is over."""
+        places = self._open.get(address)
+        return places is not None and not self._is_over(places[-1])
+
+    def over(self) -> set[str]:
+        """Return the addresses at which this agent has connections or requests although this machine's turn there is over."""
+        used = (self._open | self._in_flight).items() if self._takes_turns else ()
+        return {address for address, places in used if self._is_over(places[-1])}
 
     def has_calls(self) -> bool:
         """Return whether any agent has called for a connection since this method was last called."""
@@ -184,11 +198,15 @@ class SharedAddresses:
         """Return whether it is this machine's turn at a row's address; mark that it is in use, or wanted."""
         if not self._takes_turns:
             return True
-        *_, turn, wanted = HEAD.unpack_from(self._rows, at)
+        *_, turn, wanted, _ = HEAD.unpack_from(self._rows, at)
         TIME.pack_into(self._rows, at + WANTED, now + _WANTED_S)
         if turn == NOT_OURS and wanted <= now:
             self._count(WANTS)
-        return bool(turn == OURS)
+        return bool(turn == OURS) and not self._is_over(at)
+
+    def _is_over(self, at: int) -> bool:
+        """Return whether the turn at a row's address has come to its end, whatever the row says of it."""
+        return self._takes_turns and bool(TIME.unpack_from(self._rows, at + UNTIL)[0] <= boot_s())
 
     def _number(self, at: int) -> int:
         return int(NUMBER.unpack_from(self._rows, at)[0])
@@ -207,14 +225,14 @@ class SharedAddresses:
         free = -1
         for n in range(name, name + _PROBES):
             at = n % N_ROWS * _SIZE
-            found, not_before, _, turn, wanted = HEAD.unpack_from(self._rows, at)
+            found, not_before, _, turn, wanted, _ = HEAD.unpack_from(self._rows, at)
             if found == name:
                 return at
             if free < 0 and max(not_before, wanted) <= now and turn == NOT_OURS and not any(self._rows[at + IN_FLIGHT : at + _SIZE]):
                 free = at
         if free < 0:
             return -1 if self._takes_turns else name % N_ROWS * _SIZE
-        HEAD.pack_into(self._rows, free, name, 0.0, 0.0, NOT_OURS, 0.0)
+        HEAD.pack_into(self._rows, free, name, 0.0, 0.0, NOT_OURS, 0.0, 0.0)
         return free
 
 

@@ -61,6 +61,10 @@ class ConnectionUse(Protocol):
         """End a reservation."""
         ...
 
+    def may_use(self, address: str) -> bool:
+        """Return whether a request may be sent on a connection to the address now."""
+        ...
+
     def has_calls(self) -> bool:
         """Return whether another agent has asked for a connection since the last call."""
         ...
@@ -183,6 +187,10 @@ class AddressConnections:
             idle.pop(connection, None)
             if not idle:
                 del self._idle[key]
+
+    def may_use(self, address: str) -> bool:
+        """Return whether a request may be sent on an open connection to the address now."""
+        return self._elsewhere is None or self._elsewhere.may_use(_canonical(address))
 
     def close(self) -> None:
         """Stop looking for connections for which other agents wait."""

@@ -26,7 +26,7 @@ import functools
 import resource
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,6 @@ class Fetcher:
         self._names = resolver
         self._proxy = Proxy(settings.proxy, self._credentials) if settings.proxy else None
         self._places = _places(settings, guard, self._proxy, address_connections, elsewhere)
-        self._n_hung_up = 0
         headers = self._headers.of_all(user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING)
         self._client = self._make_client(headers, {} if may_request is None else {"may_request": may_request})
 
@@ -156,22 +155,21 @@ class Fetcher:
             return Failed(url, refused.cause, refused.detail)
         asked = [RequestHeader(name.decode("latin-1"), value.decode("latin-1")) for name, value in conditions]
         headers = [*self._headers.beside(of), *self._credentials.headers(url.host, cookie), *asked]
-        exchange, before = self._exchange(at_most), self._n_hung_up
+        exchange = self._exchange(at_most)
         outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
             outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # keep fewer idle connections from now on
-        if isinstance(outcome, Failed) and self._n_hung_up != before:
-            outcome = structs.replace(outcome, cause=Cause.NO_LEASE, detail=f"hung up: {outcome.cause}")
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
 
-    def hang_up(self) -> None:
-        """Close every connection, since this agent may request nothing now. Requests in flight are made again once it may."""
+    def hang_up(self, at: Collection[str] | None = None) -> None:
+        """Close every connection, or all to some addresses, since this agent may request nothing there now. Requests in flight are made
+        again once it may.
+        """
         assert isinstance(self._client, LeanClient)
-        self._n_hung_up += 1
-        self._client.hang_up()
+        self._client.hang_up(at)
 
     def _exchange(self, at_most: int) -> Exchange:
         recording = Recording(time.time()) if self._records else None

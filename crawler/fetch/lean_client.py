@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 
@@ -67,6 +67,7 @@ class LeanClient:
         self._loop = asyncio.get_running_loop()
         self._idle: dict[str, list[LeanConnection]] = {}
         self._busy: set[LeanConnection] = set()
+        self._coming: dict[asyncio.Timeout, tuple[str, ...]] = {}  # connections that are being made, each to one of these addresses
         self._sweeper: asyncio.TimerHandle | None = None
 
     def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> _LeanRequest:
@@ -77,14 +78,22 @@ class LeanClient:
         """Close every connection; requests in flight fail."""
         if self._sweeper is not None:
             self._sweeper.cancel()
-        self.hang_up()
+        for connection in self._connected():
+            connection.close()
         self._idle.clear()
         await asyncio.sleep(0)  # lets the transports close
 
-    def hang_up(self) -> None:
-        """Close every connection that is open now; requests in flight fail."""
-        for connection in [*self._busy, *(one for idle in self._idle.values() for one in idle)]:
-            connection.close()
+    def hang_up(self, at: Collection[str] | None = None) -> None:
+        """Break off all that goes on, or all at some addresses; the requests fail with the cause `no_lease`."""
+        for connection in self._connected():
+            if at is None or connection.address in at:
+                connection.break_off()
+        for coming in [one for one, addresses in self._coming.items() if at is None or any(address in at for address in addresses)]:
+            del self._coming[coming]
+            coming.reschedule(self._loop.time())
+
+    def _connected(self) -> list[LeanConnection]:
+        return [*self._busy, *(one for idle in self._idle.values() for one in idle)]
 
     async def acquire(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> LeanConnection:
         """Send the request on a kept connection or a new one and wait for the final response's head."""
@@ -98,7 +107,7 @@ class LeanClient:
             connection = await self._connect(origin, scheme, authority, exchange)
         self._busy.add(connection)
         try:
-            if self._may_request is not None and not self._may_request():
+            if self._may_request is not None and not (self._may_request() and self._places.may_use(connection.address)):
                 raise WireFault(Cause.NO_LEASE, "the lease ended before the request")
             connection.begin(exchange, *self._requests(text, target, authority, headers))
             await connection.head()
@@ -170,19 +179,28 @@ class LeanClient:
         answer = await self._resolver.resolve(host)
         if isinstance(answer, LookupFailed):
             raise Unresolved(answer)
-        if self._proxy is None:
-            sock = await self._open_socket([addr_info(address, port) for address in answer])
-        else:
-            tunnels_to = None if self._proxy.is_plain and scheme == "http" else (host, port)
-            sock = await self._proxy.connected(self._open_socket, exchange, tunnels_to)
+        try:
+            async with asyncio.timeout(None) as coming:
+                self._coming[coming] = answer
+                if self._proxy is None:
+                    sock = await self._open_socket([addr_info(address, port) for address in answer])
+                else:
+                    tunnels_to = None if self._proxy.is_plain and scheme == "http" else (host, port)
+                    sock = await self._proxy.connected(self._open_socket, exchange, tunnels_to)
+                return await self._opened(sock, origin, host if scheme == "https" else None)
+        except TimeoutError:
+            if coming.expired():
+                raise WireFault(Cause.NO_LEASE, "broken off before the request") from None
+            raise
+        finally:
+            self._coming.pop(coming, None)
+
+    async def _opened(self, sock: socket.socket, origin: str, tls_name: str | None) -> LeanConnection:
+        """Return the connection over a connected socket; with the name that its certificate must have, over TLS."""
         connection = LeanConnection(self, origin)
         try:
-            await self._loop.create_connection(
-                lambda: connection,
-                sock=sock,
-                ssl=self._tls if scheme == "https" else None,
-                server_hostname=host if scheme == "https" else None,
-            )
+            tls = self._tls if tls_name is not None else None
+            await self._loop.create_connection(lambda: connection, sock=sock, ssl=tls, server_hostname=tls_name)
         except BaseException:
             sock.close()
             self._connections.on_lost(connection)

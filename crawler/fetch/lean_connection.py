@@ -148,6 +148,13 @@ class LeanConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def break_off(self) -> None:
+        """Close the connection at once, since nothing may be requested here now; a response that is not complete fails."""
+        if not self._is_complete:
+            self._fail(Cause.NO_LEASE, "broken off")
+        self._is_kept = False
+        self.close()
+
     async def _more(self) -> None:
         waiter = self._waiter = self._loop.create_future()
         try:

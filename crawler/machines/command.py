@@ -163,9 +163,7 @@ async def _supervise(
     settle: bool,
     without_agent: Status,
 ) -> tuple[int, Supervisor, str]:
-    async with Run(directory, table, secret, settings.snapshots, settle=settle).begun(
-        table, display.note, _interrupt(display.note)
-    ) as places:
+    async with Run(directory, table, secret, settings, settle=settle).begun(table, display.note, _interrupt(display.note)) as places:
         supervisor = Supervisor(
             directory,
             display,

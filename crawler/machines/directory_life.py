@@ -10,7 +10,7 @@ Silence counts only while this process runs itself. If all of a machine was susp
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -18,7 +18,6 @@ from typing import Final
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.directory import Directory, DirectoryAnswer
-from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 
 LOOK_S: Final = 1.0  # between two looks at whether the command is gone
 _GONE: Final = "the crawl's command is gone, and so is its directory"
@@ -44,13 +43,13 @@ class DirectoryLife:
         self._silent_s = 0.0
         self._is_over = False
 
-    def order(self, what: str, run: str) -> bool:
-        """Carry out an order of a run's supervisor: begin, keep or stop; return whether the run counts."""
+    def order(self, what: str, run: str, machines: Sequence[str] = ()) -> bool:
+        """Carry out an order of a run's supervisor: begin (with these machines), keep or stop; return whether the run counts."""
         with self._one_at_a_time:
             if self._is_over:
                 raise LookupError(_GONE)
             if what == "begin":
-                self._directory.begin(run, self._now())
+                self._directory.begin(run, machines, self._now())
             elif what == "stop":
                 self._directory.stop(run)
             counts = self._directory.keep(run, self._now())
@@ -70,17 +69,6 @@ class DirectoryLife:
                 case _:
                     self._directory.leave(machine, life)
                     return DirectoryAnswer()
-
-    def turns(self, machine: str, life: str, run: str, call: TurnsCall) -> TurnsAnswer:
-        """Take what a machine says of its turns at addresses.
-
-        Raises:
-            LookupError: If it has no lease.
-        """
-        with self._one_at_a_time:
-            if self._is_over:
-                raise LookupError(_GONE)
-            return self._directory.turns(machine, life, run, call, self._now())
 
     def look(self, ran_s: float = LOOK_S) -> bool:
         """Count this process's own time without a word of its command; return whether it is over. Then the lock is free.

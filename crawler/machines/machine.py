@@ -1,4 +1,4 @@
-"""What runs on each machine of a crawl: its agents, the courier of their messages, and the leases that they request under.
+"""What runs on each machine of a crawl: its agents, the courier of their messages, the leases that they request under, and turns.
 
 The engine starts it and carries its calls (ray_actors.py); the supervisor on the head orders, and hears what the agents report
 (far_places.py). Everything is below one directory of this machine's disk:
@@ -18,7 +18,6 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -43,7 +42,7 @@ from thresher.crawler.machines.supervision import (
     Signal,
     Start,
 )
-from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
+from thresher.crawler.machines.turns import Turns, TurnsAnswer, TurnsCall
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.places import ThisMachine
 from thresher.crawler.process.snapshots import SnapshotTimer
@@ -79,7 +78,7 @@ class Machine:
         begin: Begin,
         *,
         ask: Ask,
-        ask_turns: Callable[[str, TurnsCall], Awaitable[TurnsAnswer]],
+        ask_turns: Callable[[str, str, TurnsCall], Awaitable[TurnsAnswer]],
         send: Send,
         figures: Figures | None = None,
     ) -> None:
@@ -87,16 +86,17 @@ class Machine:
 
         Args:
             ask: Raises whatever the engine raises when the directory cannot be reached.
-            ask_turns: The same; tells the directory of a life's turns at addresses.
+            ask_turns: The same; tells another machine, which owns addresses, of a life's turns there.
             send: Carries a parcel to another machine.
             figures: Shows what agents report to those who watch the cluster.
         """
         self.life = secrets.token_hex(8)
         self._ask = ask
         self._figures = figures
-        self._ask_turns = partial(ask_turns, self.life)
+        self._ask_turns = ask_turns
+        self._name = begin.machine
         self._turns: AddressTurns | None = None  # once the file is there in which agents want them
-        self._granted_by = ""  # the start of the directory that granted the last lease
+        self._granted = Turns(begin.machine, begin.address_delay)  # at the addresses that this machine owns
         self._directory = Path(begin.directory)
         self._running: dict[int, _Running] = {}  # by agent
         self._tasks: set[asyncio.Task[None]] = set()
@@ -146,7 +146,7 @@ class Machine:
             return
         addresses = channels_path(self._directory) / ADDRESSES
         create(addresses)
-        self._turns = AddressTurns(addresses, self._ask_turns)
+        self._turns = AddressTurns(addresses, self._ask_for_turns)
         taking_turns = asyncio.ensure_future(self._turns.run())
         carrying = asyncio.ensure_future(self._courier.run())
         renewing = asyncio.ensure_future(self._keep_lease())
@@ -175,24 +175,36 @@ class Machine:
         """Take in what another machine sends."""
         return self._courier.receive(machine, parcel)
 
-    async def _keep_lease(self) -> None:
+    def turns(self, life: str, call: TurnsCall) -> TurnsAnswer:
+        """Answer a life of a machine that asks for turns at addresses that this machine owns.
+
+        Raises:
+            LookupError: If this machine may not grant any now.
+        """
+        return self._granted.exchange(life, call, boot_s())
+
+    async def _ask_for_turns(self, owner: str, call: TurnsCall) -> TurnsAnswer:
+        return self.turns(self.life, call) if owner == self._name else await self._ask_turns(owner, self.life, call)
+
+    def _take_lease(self, lease: DirectoryAnswer, until: float) -> None:
         assert self._turns is not None
+        self._lease_until = until
+        self._turns.owners = lease.owners
+        self._granted.take_lease(lease, until, boot_s())
+        self._leased.set()
+        for one in self._running.values():
+            one.life.order(AgentOrder(lease_until=until))
+
+    async def _keep_lease(self) -> None:
         while not self._over.is_set():
             asked_at = boot_s()
             try:
                 async with asyncio.timeout(LEASE_S):
                     answer = await self._ask("renew", self.life)
-                if answer.is_granted and (answer.directory != self._granted_by or asked_at > self._lease_until):
-                    async with asyncio.timeout(LEASE_S):
-                        await self._turns.declare()  # it may not know them, or have given them to others
-                    self._granted_by = answer.directory
             except Exception as error:  # noqa: BLE001 - whatever it is: nothing was granted
                 answer = DirectoryAnswer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
             if answer.is_granted:
-                self._lease_until = asked_at + LEASE_S
-                self._leased.set()
-                for one in self._running.values():
-                    one.life.order(AgentOrder(lease_until=self._lease_until))
+                self._take_lease(answer, asked_at + LEASE_S)
             if answer.is_over:
                 self._over.set()
             if answer.why and answer.why != self._why_refused:

@@ -33,6 +33,7 @@ from thresher.storage.carrying import FilePiece
 from thresher.storage.ways import Ask
 
 _SEND_S = 30.0
+_TURNS_S = 5.0  # half a lease, so that a lost call costs no turn
 _PIECE_S = 60.0
 _READ_S = 600.0
 _encode = msgspec.json.encode
@@ -46,17 +47,13 @@ class DirectoryActor:
         self._me = ray.get_runtime_context().current_actor
         Thread(target=self._look, daemon=True).start()
 
-    def order(self, what: str, run: str) -> bool:
-        """Carry out an order of a run's supervisor: begin, keep or stop; return whether the run counts."""
-        return self._life.order(what, run)
+    def order(self, what: str, run: str, machines: bytes) -> bool:
+        """Carry out an order of a run's supervisor: begin (with these machines), keep or stop; return whether the run counts."""
+        return self._life.order(what, run, msgspec.json.decode(machines, type=list[str]))
 
     def ask(self, what: str, machine: str, life: str, run: str) -> bytes:
         """Answer a machine: join, renew or leave."""
         return _encode(self._life.ask(what, machine, life, run))
-
-    def turns(self, machine: str, life: str, run: str, call: bytes) -> bytes:
-        """Take what a machine says of its turns at addresses, and answer."""
-        return _encode(self._life.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall)))
 
     def _look(self) -> None:
         while not self._life.look():
@@ -129,6 +126,10 @@ class MachineActor:
         """Handle a parcel of another machine; return the answer."""
         return self._here().receive(machine, parcel)
 
+    async def turns(self, life: str, call: bytes) -> bytes:
+        """Grant another machine turns at addresses that this one owns."""
+        return _encode(self._here().turns(life, msgspec.json.decode(call, type=TurnsCall)))
+
     async def leave(self, _argument: bytes) -> bytes:
         """End everything that runs here."""
         await self._here().leave()
@@ -149,8 +150,8 @@ class MachineActor:
         said = await self._call(DIRECTORY, "ask", LEASE_S, what, self._begin.machine, life, self._begin.run)
         return msgspec.json.decode(said, type=DirectoryAnswer)
 
-    async def _ask_turns(self, life: str, call: TurnsCall) -> TurnsAnswer:
-        said = await self._call(DIRECTORY, "turns", LEASE_S, self._begin.machine, life, self._begin.run, _encode(call))
+    async def _ask_turns(self, owner: str, life: str, call: TurnsCall) -> TurnsAnswer:
+        said = await self._call(owner, "turns", _TURNS_S, life, _encode(call))
         return msgspec.json.decode(said, type=TurnsAnswer)
 
     async def _send(self, machine: str, parcel: bytes) -> bytes:

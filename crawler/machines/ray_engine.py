@@ -16,7 +16,7 @@ import msgspec
 import ray
 from ray.exceptions import RayError
 
-from thresher.config.settings import SnapshotSettings
+from thresher.config.settings import Settings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
 from thresher.crawler.core.errors import StoreError, StoreLockedError, ThresherError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
@@ -249,7 +249,7 @@ class ShardMakers:
 class Run:
     """One run of a crawl: its actors, from `begun` on."""
 
-    def __init__(self, directory: Path, table: Partitions, secret: bytes, snapshots: SnapshotSettings, *, settle: bool) -> None:
+    def __init__(self, directory: Path, table: Partitions, secret: bytes, settings: Settings, *, settle: bool) -> None:
         """Start the actors.
 
         Raises:
@@ -268,10 +268,18 @@ class Run:
         except BaseException:
             self._command.release()
             raise
-        begins = {
-            name: Begin(name, str(directory), _encode(table), secret, self._name, settle=settle, version=VERSION, snapshots=snapshots)
-            for name in names
-        }
+        begin = Begin(
+            "",
+            str(directory),
+            _encode(table),
+            secret,
+            self._name,
+            settle=settle,
+            version=VERSION,
+            address_delay=settings.politeness.address_delay,
+            snapshots=settings.snapshots,
+        )
+        begins = {name: msgspec.structs.replace(begin, machine=name) for name in names}
         self._actors = {name: self._actor(MachineActor, name, name).remote(_encode(begins[name])) for name in names}
 
     def _end_earlier(self) -> None:
@@ -338,7 +346,8 @@ class Run:
         return bytes(await _within(machine, ref, within_s))
 
     async def _order(self, what: str, within_s: float) -> bool:
-        return bool(await _within("the directory on the head", self._directory_actor.order.remote(what, self._name), within_s))
+        ref = self._directory_actor.order.remote(what, self._name, _encode([*self._actors]))
+        return bool(await _within("the directory on the head", ref, within_s))
 
     async def _keep(self, give_up: Callable[[], None]) -> None:
         """Send the directory signs of life of the supervisor, until cancelled."""

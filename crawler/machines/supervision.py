@@ -22,6 +22,7 @@ class Begin(msgspec.Struct, frozen=True):
     run: str
     settle: bool
     version: str
+    address_delay: float  # `politeness.address_delay`, in seconds
     snapshots: SnapshotSettings = SnapshotSettings()
 
 

@@ -21,8 +21,10 @@ def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make leases short."""
     for module in (machine_module, directory_module, losing_module):
         monkeypatch.setattr(module, "LEASE_S", SHORT_LEASE_S)
-    monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
-    monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
+    for module in (machine_module, address_turns_module):
+        monkeypatch.setattr(module, "RENEW_S", 0.2)
+    for module in (directory_module, turns_module):
+        monkeypatch.setattr(module, "SPARE_S", 0.5)
     monkeypatch.setattr(turns_module, "TURN_S", 0.8)
     monkeypatch.setattr(address_turns_module, "_TALK_S", 0.05)
 

@@ -15,7 +15,6 @@ from thresher.crawler.core.errors import StoreError, StoreLockedError
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.directory import SPARE_S
 from thresher.crawler.machines.directory_life import LOOK_S, DirectoryLife
-from thresher.crawler.machines.turns import TurnsCall
 from thresher.storage.lock import CrawlLock
 
 
@@ -36,7 +35,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def begun(path: Path, clock: Clock, run: str = "run") -> DirectoryLife:
     life = DirectoryLife(path, clock)
-    assert life.order("begin", run)
+    assert life.order("begin", run, ["a"])
     return life
 
 
@@ -64,8 +63,6 @@ def test_it_ends_when_its_command_is_silent_for_longer_than_a_lease(tmp_path: Pa
         refused = life.ask(what, "a", "first", "run")
         assert not refused.is_granted
         assert not refused.is_over, "the machine goes on when there is another directory"
-    with pytest.raises(LookupError, match="command is gone"):
-        life.turns("a", "first", "run", TurnsCall())
     again = begun(tmp_path, clock, "another run")
     again.ask("join", "a", "second", "another run")
     assert not again.ask("renew", "a", "second", "another run").is_granted, "the first life may have a lease, as far as this one knows"

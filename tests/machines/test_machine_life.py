@@ -29,15 +29,15 @@ async def test_it_ends_whenever_it_is_cancelled_while_its_lease_is_renewed(tmp_p
                 await asyncio.sleep(0)
         return DirectoryAnswer(is_granted=True)
 
-    async def ask_turns(_life: str, _call: TurnsCall) -> TurnsAnswer:
-        return TurnsAnswer()
+    async def ask_turns(_owner: str, _life: str, _call: TurnsCall) -> TurnsAnswer:
+        raise AssertionError("there is no other machine")
 
     async def send(_to: str, _parcel: bytes) -> bytes:
         raise AssertionError("there is no other machine")
 
     table = msgspec.json.encode(Partitions(1, ranges_of(divided(1)), machines=["a"]))
     (tmp_path / "channels").mkdir()
-    begin = Begin("a", str(tmp_path), table, b"t" * 32, "run", settle=False, version=VERSION)
+    begin = Begin("a", str(tmp_path), table, b"t" * 32, "run", settle=False, version=VERSION, address_delay=0.2)
     running = asyncio.ensure_future(Machine(begin, ask=ask, ask_turns=ask_turns, send=send).run())
     with pytest.raises(asyncio.CancelledError):
         async with asyncio.timeout(600):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines import directory_file
 
 pytest.importorskip("ray")
+_PROGRAM = shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+pytestmark = pytest.mark.skipif(_PROGRAM is None, reason="the program `ray` is neither beside Python nor on the PATH")
 
 _START_S = 120.0
 _COMMAND = """
@@ -27,7 +31,7 @@ from pathlib import Path
 from thresher.crawler.machines.reading import reach_machines
 reach_machines()  # before Ray is imported
 from ray._private.state import actors
-from thresher.config.settings import SnapshotSettings
+from thresher.config.settings import Settings
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines.names import DIRECTORY
 from thresher.crawler.machines.ray_engine import Run, connect
@@ -38,7 +42,7 @@ def directories():
 
 async def main():
     table = Partitions(1, ranges_of(divided(1)), machines=["a"])
-    async with Run(Path(sys.argv[1]), table, b"t" * 32, SnapshotSettings(), settle=True).begun(table, print, lambda: None):
+    async with Run(Path(sys.argv[1]), table, b"t" * 32, Settings(), settle=True).begun(table, print, lambda: None):
         print("begun", *directories(), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 

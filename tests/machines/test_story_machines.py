@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from analyses import on_one_disk, read, said, without_order
 from harness import demo, differences, findings
-from judging import crowded_addresses
+from judging import crowded_addresses, returning_connections
 from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
 from tasks_here import ANYWHERE, HEAD
 from two_machines import ADDRESS_DELAY_S, TABLE, WEB, Places, n_requests, nothing, reference_of, settings_for, until, until_quiet
@@ -63,6 +63,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert found.n_queued == 0
     assert verify(places.disks["a"]) == []
     assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
+    assert returning_connections(log) == []
     places.questions.clear()
     far, one_disk = said(places.disks["a"]), on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
     _assert_both_computed(places)

@@ -81,8 +81,18 @@ class Places:
     def start(self, name: str) -> None:
         """Start a life of a machine."""
         run, packed = self.begun, msgspec.json.encode(self.table)
-        snapshots = self.settings.snapshots
-        begin = Begin(name, str(self.disks[name]), packed, SECRET, run, settle=False, version=VERSION, snapshots=snapshots)
+        told = self.settings
+        begin = Begin(
+            name,
+            str(self.disks[name]),
+            packed,
+            SECRET,
+            run,
+            settle=False,
+            version=VERSION,
+            address_delay=told.politeness.address_delay,
+            snapshots=told.snapshots,
+        )
 
         async def ask(what: str, life: str) -> DirectoryAnswer:
             if what == "renew" and not self.is_granting:
@@ -96,8 +106,9 @@ class Places:
                     self.directory.leave(name, life)
                     return DirectoryAnswer()
 
-        async def ask_turns(life: str, call: TurnsCall) -> TurnsAnswer:
-            return self.directory.turns(name, life, run, call, time.monotonic())
+        async def ask_turns(owner: str, life: str, call: TurnsCall) -> TurnsAnswer:
+            await asyncio.sleep(0)
+            return self.machines[owner].turns(life, call)
 
         async def send(to: str, parcel: bytes) -> bytes:
             await asyncio.sleep(0)
@@ -174,7 +185,7 @@ class Places:
         meanwhile: returns a coroutine that runs beside it.
         """
         self.begun += "run "
-        self.directory.begin(self.begun, time.monotonic())
+        self.directory.begin(self.begun, self.table.machines, time.monotonic())
         for name in dict.fromkeys(self.table.machines):
             self.start(name)
         places = FarPlaces(self.table, self.call, lambda _: None, BackOffBook(self.disks["a"]))

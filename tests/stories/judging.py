@@ -63,6 +63,18 @@ def crowded_addresses(log: ServerLog, connections: int, delay_s: float) -> list[
     return found
 
 
+def returning_connections(log: ServerLog) -> list[str]:
+    """P24: requests on connections that others had followed at their address, so that there were two, although there may be one."""
+    found = []
+    for address, requests in log.by(lambda request: request.address).items():
+        newest = 0
+        for request in sorted(requests, key=lambda request: request.start):
+            if request.connection < newest:
+                found.append(f"{address}: {request.host}{request.path} on connection {request.connection}, after one on {newest}")
+            newest = max(newest, request.connection)
+    return found
+
+
 def forbidden(log: ServerLog, web: Web) -> list[str]:
     """P9, P13, P57: requests for URLs that robots.txt forbids."""
     return [f"{request.host}{request.path}" for request in log.forbidden(web.allows)]
