@@ -22,20 +22,20 @@ typedef struct {
     Bloom met;
 } Cache;
 
+static Py_ssize_t size_of(PyObject *value) { return PyBytes_Check(value) ? PyBytes_GET_SIZE(value) : 0; }
+
 /* Remember a value; returns 0 and the error if that fails. */
 static int remember(Cache *cache, PyObject *key, PyObject *value) {
-    if (cache->n_young >= cache->generation) {
-        int is_there = PyDict_Contains(cache->young, key);
-        if (is_there < 0) return 0;
-        if (!is_there) {
-            PyObject *young = PyDict_New();
-            if (!young) return 0;
-            Py_SETREF(cache->old, cache->young);
-            cache->young = young;
-            cache->n_young = 0;
-        }
+    PyObject *before = PyDict_GetItemWithError(cache->young, key);
+    if (!before && PyErr_Occurred()) return 0;
+    if (!before && cache->n_young >= cache->generation) {
+        PyObject *young = PyDict_New();
+        if (!young) return 0;
+        Py_SETREF(cache->old, cache->young);
+        cache->young = young;
+        cache->n_young = 0;
     }
-    cache->n_young += RECORD + PyBytes_GET_SIZE(key) + (PyBytes_Check(value) ? PyBytes_GET_SIZE(value) : 0);
+    cache->n_young += size_of(value) + (before ? -size_of(before) : RECORD + PyBytes_GET_SIZE(key));
     return PyDict_SetItem(cache->young, key, value) == 0;
 }
 

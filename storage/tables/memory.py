@@ -11,7 +11,7 @@ empty when it was opened, it also knows which keys were never written.
 
 Written records are collected here until the group closes (`save`) or a scan begins: a record that is written several times is one row.
 
-Memory: 1 to 2 MiB of cached records per filter, the records written by the open group, and bloom.py. Time: .5 µs per put, .1 µs per read
+Memory: 2 to 4 MiB of cached records per filter, the records written by the open group, and bloom.py. Time: .5 µs per put, .1 µs per read
 of a record that is cached or was never written, else 4; an eviction costs 2 µs per record of the site.
 """
 
@@ -32,7 +32,7 @@ from thresher.storage.tables.record_cache import RecordCache
 _SITE: Final = 8
 _TAG: Final = 2
 _KEPT_SHARE = 0.9
-_GENERATION = 1 << 20  # bytes
+_GENERATION = 2 << 20  # bytes: a crawl of 2,000 hosts finds again what it wrote a round of its hosts ago
 _MET_SITES = 10_000  # sites whose used bytes are cached; about 1 MB
 
 

@@ -54,7 +54,7 @@ class PythonCache:
 
         Args:
             read: Reads a record that is not in the cache.
-            generation: Bytes of a generation: of keys, values and what each record takes beside them. What is written again counts again.
+            generation: Bytes of a generation: of keys, values and what each record takes beside them.
             begins_empty: Whether all records were `put` through this cache.
             visits: Gives the number of the visit that is written to a row.
             grow: Returns the bytes of a site's records after they have grown by so many; called if they are not known, or too many.
@@ -117,9 +117,13 @@ class PythonCache:
         return value
 
     def _remember(self, key: bytes, value: bytes | None) -> None:
-        if self._n_young >= self._generation and key not in self._young:
-            self._young, self._old, self._n_young = {}, self._young, 0
-        self._n_young += _RECORD + len(key) + (len(value) if value is not None else 0)
+        if key in self._young:
+            self._n_young -= len(self._young[key] or b"")
+        else:
+            if self._n_young >= self._generation:
+                self._young, self._old, self._n_young = {}, self._young, 0
+            self._n_young += _RECORD + len(key)
+        self._n_young += len(value or b"")
         self._young[key] = value
 
 

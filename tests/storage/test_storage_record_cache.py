@@ -91,6 +91,18 @@ def test_a_generation_is_bounded_by_its_bytes(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
+def test_what_is_written_again_counts_once(kind: Any) -> None:
+    """A host's record is written for each of its pages. Mutation: each time its bytes count, and the others are forgotten."""
+    cache = made(kind, Reader(), 10_000, begins_empty=True)
+    cache.put(b"site0000", b"another host's")
+    for n in range(100):
+        cache.put(b"site0001", bytes(1_000 + n))
+        if n % 20 == 0:
+            cache.put(b"site1%03d" % n, b"")
+    assert cache.unread([b"site0000"]) == []
+
+
+@pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
 def test_what_cannot_be_written_is_refused(kind: Any) -> None:
     """Mutation: the length of a key is not checked."""
     cache = made(kind, Reader(), 2, begins_empty=True)
