@@ -22,7 +22,7 @@ from thresher.storage.tables.channels import outgoing
 
 MACHINES = ("a", "b")
 SECRET = b"the secret of a crawl"
-N_LONG, LONG = 8_000, 4_000  # messages that are not acknowledged, and bytes of each
+N_LONG, LONG = 4_000, 4_000  # messages that are not acknowledged, and bytes of each
 N_DEATHS = 12  # of an agent or a courier, one after another as the messages are sent: however fast they cross
 _PIECES = st.lists(st.builds(ConnectionPiece, st.sampled_from(PieceKind), st.integers(0, 2**64 - 1), st.binary(max_size=50)), max_size=5)
 _PARCELS = st.builds(Parcel, st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), _PIECES)
