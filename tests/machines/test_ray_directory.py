@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines import directory_file
 
 pytest.importorskip("ray")
+if not Path(sys.executable).with_name("ray").exists():
+    pytest.skip("Ray's program is not beside Python", allow_module_level=True)
 
 _START_S = 120.0
 _COMMAND = """
