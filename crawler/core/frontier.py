@@ -2,7 +2,7 @@
 
     push ─► host queue in the store ─► workbench (workbench.py) ─► pop: a Lease on host, site and address ─► finish | skip | give_back
 
-A host queue is http, https, www and bare of one name. Invariants, each a law in tests/core/test_core_frontier_laws.py:
+A host queue is http, https, www and bare of one name. Invariants, each a law in tests/simulations/test_core_frontier_laws.py:
 - one request in flight per queue, never two: a leased host is nowhere on the workbench;
 - no request before `next_at`, which counts from the end of the response; in a new process none before `started_at` + the host's delay;
 - a row leaves the store only in the call that settles its URL, so that nothing is lost by a crash;

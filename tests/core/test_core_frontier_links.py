@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-from frontier_world import World, flaky
+from frontier_world import World, flaky, random_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_core_frontier_laws import random_world
 
 # not larger_sites_first: it looks at the size of a host's site when a row goes first there, and among links that come one by one that is
 # the size before the others

@@ -52,25 +52,35 @@ UNREACHABLE: dict[str, Reply] = {
 }
 
 
-async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -> None:
-    """F74, P13: no page is requested. The robots.txt is, after 5 minutes (here 0.1 s), then after twice that, and so on, until it is
-    answered.
-    """
+async def _checks_of_unreachable(path: Path) -> dict[str, list[float]]:
+    """Crawl the hosts whose robots.txt is answered at the fourth check; return the waits between the checks of each."""
     async with faulty_web() as web:
         for host, reply in UNREACHABLE.items():
             web.say(f"{host}.test/robots.txt", reply, reply, reply, robots("User-agent: *", "Allow: /"))
             web.say(f"{host}.test/", page())
         limits = {"error_ttl": CHECK_S, "timeout": 0.4}
-        found = await crawl(tmp_path, web, *(f"{host}.test/" for host in UNREACHABLE), robots=limits)
+        found = await crawl(path, web, *(f"{host}.test/" for host in UNREACHABLE), robots=limits)
+    waits = {}
     for host in UNREACHABLE:
         paths = web.paths(f"{host}.test")
         n_checks = max(4, len(paths) - 1)  # more where a busy machine needs longer for an answer than `robots.timeout`
         assert paths == ["/robots.txt"] * n_checks + ["/"]
-        checks = [
-            seen.began for seen in web.seen(f"{host}.test", "/robots.txt")
-        ]  # the server sees late that the client has closed the connection
-        assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * (n_checks - 1)
+        began = [seen.began for seen in web.seen(f"{host}.test", "/robots.txt")]  # the server sees late that the client has hung up
+        waits[host] = [after - before for before, after in pairwise(began)]
     assert found.causes() == {}
+    return waits
+
+
+async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -> None:
+    """F74, P13: no page is requested. The robots.txt is, after 5 minutes (here 0.1 s), then after twice that, and so on, until it is
+    answered. A request through which this machine has slept is no check; then the test tries again.
+    """
+    for n in range(5):
+        waits = await _checks_of_unreachable(tmp_path / str(n))
+        early = {host: of for host, of in waits.items() if any(wait < CHECK_S * 2**i for i, wait in enumerate(of))}
+        if not early:
+            break
+    assert early == {}
 
 
 async def test_a_certificate_that_does_not_fit_forbids_everything(tmp_path: Path) -> None:

@@ -188,14 +188,18 @@ def test_several_agents_know_what_is_pinned(tmp_path: Path) -> None:
 
 def test_a_bare_host_is_asked_by_https_first_and_by_http_where_that_cannot_connect(tmp_path: Path) -> None:
     """The server speaks HTTP only, and waits for a request that a TLS client never sends. Mutation: `gives_way` stays False."""
-    store = tmp_path / "crawl"
     with Witness(site) as server:
         bare = f"own.test:{server.port}"
-        with crawl(store, bare, "--profile", "own-site", "--set", "fetch.connect_timeout=2", "--scope", "page") as life:
-            assert life.end() == 0
-            assert f"https://{bare}/: no connection by https (conn_timeout" in life.said
-            assert f"http://{bare}/ is asked for" in life.said
-            assert "no_https 1" in life.said
+        for n in range(9):
+            store = tmp_path / f"crawl-{n}"
+            with crawl(store, bare, "--profile", "own-site", "--set", "fetch.connect_timeout=2", "--scope", "page") as life:
+                assert life.end() == 0
+                said = life.said
+            if "no connection by https" in said:
+                break  # else this machine has stood still for so long that nothing is held against the server
+        assert f"https://{bare}/: no connection by https (conn_timeout" in said
+        assert f"http://{bare}/ is asked for" in said
+        assert "no_https 1" in said
         assert server.paths("own.test") == ["/robots.txt", "/"]
         assert f"http://{bare}/" in told("explain", store, bare)
     known = findings(store).urls

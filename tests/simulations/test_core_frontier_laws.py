@@ -6,20 +6,18 @@ import itertools
 import random
 from collections import Counter, defaultdict
 
-from fake_queues import Addresses
 from frontier_world import (
     NO_CIRCUIT,
     START,
     URLS,
     ServedRequest,
-    ServerModel,
     World,
     configured,
     failure,
     flaky,
     most_at_once,
     page,
-    steady,
+    random_world,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,20 +30,6 @@ from thresher.crawler.core.ports import Entry, Lane
 seeds = st.integers(min_value=0, max_value=2**32)
 few = settings(max_examples=25, deadline=None)
 fewer = settings(max_examples=8, deadline=None)
-
-
-def random_world(seed: int, *, answer: ServerModel = steady, **sections: object) -> World:
-    """Return a world of up to 40 hosts that share up to 10 addresses and 10 sites, some on the same site and address."""
-    rng = random.Random(seed)
-    n_hosts = rng.randrange(1, 40)
-    names = [f"h{h}.site{rng.randrange(10)}.example" for h in range(n_hosts)]
-    addresses = Addresses({name: f"10.0.0.{rng.randrange(10)}" for name in names}, unknown=set(rng.sample(names, n_hosts // 3)))
-    sections.setdefault("frontier", {"workbench": rng.choice([0, 3, 10]), "heads": rng.choice([1, 2, 32])})
-    world = World(configured(**sections), seed=seed, answer=answer, addresses=addresses, concurrency=rng.choice([1, 4, 32]))
-    for _ in range(rng.randrange(1, 200)):
-        name = rng.choice(names)
-        world.push(f"{rng.choice(['http', 'https'])}://{rng.choice(['', 'www.'])}{name}/{rng.randrange(10**9)}", depth=rng.randrange(4))
-    return world
 
 
 @few
