@@ -113,8 +113,8 @@ def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str,
 @settings(max_examples=300, deadline=None)
 @given(_STEPS)
 def test_no_machine_grants_turns_at_an_address_while_those_of_an_earlier_owner_may_last(steps: list[tuple[str, str, int, float]]) -> None:
-    """Machines come and go, leave and return, in one run and from run to run. Mutations: one that comes back grants at once; a life that
-    follows one that has left does; what a run before has granted is forgotten; who may not grant yet is not on disk.
+    """P24: machines come and go, leave and return, in one run and from run to run. Mutations: one that comes back grants at once; a life
+    that follows one that has left does; what a run before has granted is forgotten; who may not grant yet is not on disk.
     """
     world = _World()
     world.do(("begin", "a", 0, 0.0))
