@@ -8,6 +8,7 @@
     queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
     queue ‖ "W"                → which words are common (vocabulary.py)
+    queue ‖ "P", queue ‖ "O"   → samples of its pages, and its answers in their order (samples.py)
     queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
                                  directory and the same parameters: a login form at its own URL is no wall, at a page's URL it is
     queue ‖ "Q" ‖ token 8      → 2 bytes: the most of these
@@ -55,6 +56,9 @@ class Stage(IntEnum):
     WALLED = 5  # a canary of a host that was parked
     CONFIRM = 6  # the suspected URL shows something else: the canary once more, has a wall fallen, or does a new one stand?
     NOISE = 7  # the canary is good still: the suspected URL once more, does it show something else each time?
+    SAMPLE = 8  # a page once more that was kept, of a host that has nothing else to fetch (samples.py)
+    SAMPLE_TWICE = 9  # the same once more, since it shows another page
+    SAMPLE_CONFIRM = 10  # a canary: it shows that page steadily
 
 
 class HostState(msgspec.Struct, array_like=True):
@@ -91,6 +95,12 @@ class HostState(msgspec.Struct, array_like=True):
     again: tuple[bytes, Look] | None = None  # what the suspected URL has shown now: token and look
     bad: list[int] = []  # slots of this round's failed canaries
     changed: dict[int, tuple[bytes, Look]] = {}  # those of them that say something new in the host's words: token and look
+    every: int = 8  # answers from one sample to the next
+    n_samples: int = 0
+    n_checked: int = 0  # of them were fetched again
+    near: list[int] = []  # samples that are neighbours of bad ones, and were not
+    sample_at: int = 0  # number of the sample that was fetched again last
+    shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look
 
     @property
     def is_walled(self) -> bool:
@@ -109,6 +119,7 @@ class Candidate(msgspec.Struct, array_like=True):
     is_changing: bool = False  # it proves nothing: it changes with each request
     speaks: int = 0  # whether it uses its host's words, once those are known: vocabulary.Speech
     words: bytes = b""  # its own until then
+    n_links: int = 0
 
 
 class Count(msgspec.Struct, array_like=True):

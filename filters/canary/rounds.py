@@ -26,11 +26,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request, Void
-from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, records, vocabulary
+from thresher.filters.canary import doubts, records, vocabulary
+from thresher.filters.canary.checks import SampleChecks
 from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
@@ -40,7 +40,6 @@ from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
-_MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
@@ -70,7 +69,7 @@ class Budget:
         return state.n_asked < self.floor + _OF_NEWS * self.share * state.n_answers + state.n_kept / _FOR_ONE
 
 
-class Round:
+class Round(SampleChecks):
     """The requests to one host, from the first canary until the host is accepted or walled."""
 
     def __init__(self, memory: Memory, queue: bytes, state: HostState, budget: Budget) -> None:
@@ -82,9 +81,7 @@ class Round:
             state: That of the host; it is changed, and not written.
             budget: Of requests.
         """
-        self._memory = memory
-        self._queue = queue
-        self._state = state
+        super().__init__(memory, queue, state)
         self._budget = budget
 
     def begin(self, why: bytes, *, is_drained: bool = False, can_wait: bool = True) -> Effects:
@@ -108,6 +105,8 @@ class Round:
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.RECHECK:
             return self._rechecked(found)
+        if state.stage in (Stage.SAMPLE, Stage.SAMPLE_TWICE):
+            return self._on_sample(found)
         if state.stage is Stage.NOISE:
             return self._honest() if self._is_noise(found) else self._fallen()
         candidate = records.candidates(memory, queue).get(state.slot)
@@ -117,27 +116,11 @@ class Round:
         is_walls = found.token in (*state.failed, state.why) and bool(found.token)
         is_foreign = candidate.speaks == Speech.OWN and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         state.is_foreign = state.is_foreign or is_foreign
-        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
+        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links):
             return self._good(found, candidate)
         return self._bad(found, candidate, is_walls=is_walls)
 
     # -- requests
-
-    def _usable(self, *, but: bytes = b"") -> list[int]:
-        return answers.usable(self._memory, self._queue, but=but)
-
-    def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
-        candidate = records.candidates(self._memory, self._queue)[slot]
-        self._state.slot = slot
-        return self._request(candidate.url, candidate.key, stage, can_wait=can_wait)
-
-    def _request(self, url: str, key: bytes, stage: Stage, *, can_wait: bool = False) -> Effects:
-        state = self._state
-        state.stage, state.asked_at, state.is_waiting = stage, state.n_answers, can_wait
-        state.n_asked += 1
-        state.n_of_round += 1
-        records.note_asked(self._memory, self._queue, key)
-        return (Request(url, Purpose.CANARY, can_wait=can_wait),)
 
     def _without(self) -> Effects:
         """Go on without a canary that may not be fetched."""
@@ -155,6 +138,8 @@ class Round:
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
+        if state.stage is Stage.SAMPLE_CONFIRM:
+            return self._bad_sample()
         if state.stage is Stage.CONFIRM:
             state.failed = [state.why]
             suspected = records.counts(memory, queue).get(state.why)
@@ -172,7 +157,9 @@ class Round:
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
             state.why, suspected = doubts.worth_a_request(memory, queue, state.n_honest, small_too=small_too)
-        return self._well() if suspected is None else self._request(suspected.url, suspected.key, Stage.RECHECK)
+        if suspected is not None:
+            return self._request(suspected.url, suspected.key, Stage.RECHECK)
+        return (self._check_next() if state.is_drained else NO_EFFECTS) or self._well()
 
     def _rechecked(self, found: Found) -> Effects:
         """Learn from a suspected URL that was fetched again. The same answer is the site's own; if it is another one, a wall may have
@@ -239,7 +226,7 @@ class Round:
         state.has_met_wall = state.has_met_wall or is_walls
         if state.stage is Stage.WALLED:
             return self._park(found)
-        if state.stage in (Stage.FIRST, Stage.CONFIRM):
+        if state.stage in (Stage.FIRST, Stage.CONFIRM, Stage.SAMPLE_CONFIRM):
             state.first_slot, state.shown, state.bad = state.slot, found.look, []
         if state.stage is not Stage.TWICE:
             state.bad = [*state.bad, state.slot]
@@ -289,11 +276,6 @@ class Round:
             found[slot].token, found[slot].look = token, look
             records.put_candidate(self._memory, self._queue, slot, found[slot])
 
-    def _drop(self, *slots: int) -> None:
-        """Take the pages of these slots no longer for canaries."""
-        for slot in slots:
-            records.drop_candidate(self._memory, self._queue, slot)
-
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
         state.since, state.n_walls, state.n_honest, state.given_up = found.at, state.n_walls + 1, 0, False
@@ -337,21 +319,15 @@ class Round:
         again = self._fetch_again()
         return (*again, *(self._clear_next() if is_healthy else self._well()))
 
-    def _fetch_again(self) -> tuple[Effect, ...]:
+    def _fetch_again(self) -> Effects:
         """Queue again what a wall had answered for; its answers are no longer in doubt."""
         state, memory, queue = self._state, self._memory, self._queue
-        state.n_asked -= state.n_of_round  # a wall was found: that was no waste
-        state.n_of_round = 0
+        self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
         for token in tokens:
             records.drop_count(memory, queue, token)
         for token in filter(None, state.failed):
             records.note_wall(memory, queue, token)
-        for slot, one in records.candidates(memory, queue).items():
-            if one.key in keys and slot != state.slot:
-                records.drop_candidate(memory, queue, slot)
         vocabulary.unlearn(memory, queue)
         state.n_strange = 0
-        chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
-        state.n_again += len(chosen)
-        return (FetchAgain(queue, chosen),)
+        return self._again(keys)
