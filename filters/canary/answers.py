@@ -43,6 +43,8 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     queue, speaks = seen.queue, seen.speaks
     state.n_answers += 1
     samples.note(memory, seen, state)
+    if state.n_again:
+        records.note_came(memory, queue, seen.key)
     if state.n_suspects < records.MOST_SUSPECTS:
         state.n_suspects += records.put_suspect(memory, queue, seen.key, SuspectAnswer(seen.token, seen.via, speaks, state.n_answers))
     token = seen.token
@@ -60,7 +62,8 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
             keep(memory, seen, state)
         if seen.words and vocabulary.learn(memory, queue, seen.words):
             _judge_candidates(memory, queue, state)
-    return AnswerGroup(token, n_alike, least if is_walls else doubts.wanted(least, state.n_honest))
+    wanted = doubts.LARGE if is_walls and state.flaps else least if is_walls else doubts.wanted(least, state.n_honest)
+    return AnswerGroup(token, n_alike, wanted)
 
 
 def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:

@@ -21,7 +21,10 @@ from thresher.filters.canary.samples import Finding
 from thresher.filters.canary.sighting import words_for
 from thresher.filters.soft_error.looks import Look
 
-MOST_AGAIN: Final = 4  # how often one URL may be queued again
+_AGAIN: Final = 2  # times as many URLs as a host has that may be queued again
+AGAIN_OF_SAMPLES: Final = 1  # the same if only samples say so, or canaries that have changed to and fro
+_ANY: Final = 50  # URLs that may be queued again of each host
+_MOST_AGAIN: Final = 8  # how often one URL may be queued again
 
 
 class Requests:
@@ -66,13 +69,19 @@ class Requests:
         for slot in slots:
             records.drop_candidate(self._memory, self._queue, slot)
 
-    def _again(self, keys: Collection[bytes]) -> Effects:
-        """Queue these URLs again; their pages are no canaries and no samples."""
+    def _again(self, keys: Collection[bytes], most: int = _AGAIN) -> Effects:
+        """Queue these URLs again; their pages are no canaries and no samples.
+
+        Args:
+            keys: Of the URLs.
+            most: Not if so many times as many were queued again as the host has URLs: then it answers now this, now that, by itself.
+        """
         state, memory, queue = self._state, self._memory, self._queue
         found = records.candidates(memory, queue)
         self._drop(*(slot for slot, one in found.items() if one.key in keys and slot != state.slot))
         samples.forget(memory, queue, state, keys)
-        chosen = tuple(key for key in keys if records.note_again(memory, queue, key, MOST_AGAIN))
+        left = max(0, most * (state.n_answers - state.n_again) + _ANY - state.n_again)
+        chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN))
         state.n_again += len(chosen)
         return (FetchAgain(queue, chosen),)
 
@@ -108,31 +117,40 @@ class SampleChecks(Requests, ABC):
         if sample is None:
             return self._clear_next()
         if not found.was_asked or not samples.is_other(sample, found.token, found.look, found.n_links):
+            state.n_flips += state.stage is Stage.SAMPLE_TWICE
             return self._closed(Finding.SAME)
         if state.stage is Stage.SAMPLE:
             state.shows = found.token, found.look
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
         if _is_unsteady(state.shows, found):
-            return self._closed(Finding.SAME)
+            return self._closed(Finding.UNCLEAR)
         usable = [slot for slot, one in records.candidates(self._memory, self._queue).items() if one.key != sample.key]
         state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
         canary = next((slot for slot in self._usable() if slot in usable), None)
-        return self._bad_sample() if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
+        return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
 
     def _closed(self, finding: Finding) -> Effects:
         samples.close(self._memory, self._queue, self._state, self._state.sample_at, finding)
         return self._clear_next()
 
+    def _confirmed(self, at: int) -> Effects:
+        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
+        state = self._state
+        if min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
+            return self._closed(Finding.UNCLEAR)
+        return self._bad_sample()
+
     def _bad_sample(self) -> Effects:
         """Queue again what was answered around a sample, while the host is well."""
         state, memory, queue = self._state, self._memory, self._queue
+        state.n_bad += 1
         around = samples.bad(memory, queue, state, state.sample_at)
         effects: Effects = ()
         if around.is_new_wall:
             state.told, state.n_walls, state.n_honest = words_for(b"P"), state.n_walls + 1, 0
             effects = (Void(queue),)
         self._was_no_waste()
-        return (*effects, *self._again(around.keys), *self._clear_next())
+        return (*effects, *self._again(around.keys, AGAIN_OF_SAMPLES), *self._clear_next())
 
 
 def _is_unsteady(shown: tuple[bytes, Look | None], then: Found) -> bool:

@@ -37,6 +37,11 @@ def lost(kept: Look, found: Look) -> float:
     return max(0.0, 1.0 - min(1.0, both / max(1, kept.n_words)))
 
 
+def is_like_look(one: Look, other: Look) -> bool:
+    """Return whether another fetch has most of a page's word pairs."""
+    return lost(one, other) <= MOST_LOST
+
+
 def has_other_links(n: int, other: int) -> bool:
     """Return whether two fetches of a page differ that much in the number of its links: one has hardly any of the other's."""
     return min(n, other) <= _FEW_LINKS * max(n, other) and abs(n - other) >= _LINKS

@@ -6,7 +6,7 @@
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
     queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
-    queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
+    queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again, and whether it still waits
     queue ‖ "W"                → which words are common (vocabulary.py)
     queue ‖ "P", queue ‖ "O"   → samples of its pages, and its answers in their order (samples.py)
     queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
@@ -37,6 +37,7 @@ KEPT: Final = 1e30  # weight: these records are the last that the memory drops
 MOST_SUSPECTS: Final = 2_000
 N_CANDIDATES: Final = 3
 _SECOND: Final = 2
+_WAITS: Final = 0x80  # mark of a URL that is queued again and was not answered since
 SITE: Final = 8
 QUEUE: Final = 16
 _STATE, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
@@ -100,6 +101,14 @@ class HostState(msgspec.Struct, array_like=True):
     n_checked: int = 0  # of them were fetched again
     near: list[int] = []  # samples that are neighbours of bad ones, and were not
     sample_at: int = 0  # number of the sample that was fetched again last
+    renewed_after: int = 0  # answers when the canary before that was good
+    is_unsure: bool = False  # canaries have changed by themselves, and no other one was fetched since
+    flaps: bool = False  # a wall answers some requests and not others, or comes and goes
+    n_bad: int = 0  # samples that were bad
+    n_flips: int = 0  # samples that showed another page, and their own again when they were fetched once more
+    n_returned: int = 0  # times that canaries had changed and were what they had been again
+    n_same: int = 0  # times that the suspected URL has shown the same in this round
+    fell: list[tuple[int, int]] = []  # numbers of the first and last answer of walls that fell unseen, the last ones
     shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look
 
     @property
@@ -120,6 +129,7 @@ class Candidate(msgspec.Struct, array_like=True):
     speaks: int = 0  # whether it uses its host's words, once those are known: vocabulary.Speech
     words: bytes = b""  # its own until then
     n_links: int = 0
+    before: tuple[bytes, Look, int] | None = None  # what it was before it changed by itself: token, look, `at`
 
 
 class Count(msgspec.Struct, array_like=True):
@@ -293,13 +303,21 @@ def is_of_wall(memory: Memory, queue: bytes, token: bytes) -> bool:
 
 
 def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
-    """Count that a URL is fetched again; return False if that has happened often enough."""
+    """Count that a URL is queued again; return False if that has happened often enough, or if it still waits from the last time."""
     row = queue + _AGAIN + key[SITE:]
     n = (memory.get(row) or b"\0")[0]
-    if n >= most:
+    if n >= min(most, _WAITS):
         return False
-    memory.put(row, bytes([n + 1]))
+    memory.put(row, bytes([(n + 1) | _WAITS]))
     return True
+
+
+def note_came(memory: Memory, queue: bytes, key: bytes) -> None:
+    """Record that a URL was answered, which may have been queued again."""
+    row = queue + _AGAIN + key[SITE:]
+    n = (memory.get(row) or b"\0")[0]
+    if n & _WAITS:
+        memory.put(row, bytes([n ^ _WAITS]))
 
 
 def patience(memory: Memory, queue: bytes, token: bytes, url: str, least: int) -> int:

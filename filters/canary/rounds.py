@@ -29,12 +29,12 @@ from typing import Final
 from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import doubts, records, vocabulary
-from thresher.filters.canary.checks import SampleChecks
-from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, lost
+from thresher.filters.canary import doubts, records, samples, vocabulary
+from thresher.filters.canary.checks import AGAIN_OF_SAMPLES, SampleChecks
+from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
-from thresher.filters.canary.sighting import words_for
+from thresher.filters.canary.sighting import is_page, words_for
 from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
@@ -44,6 +44,7 @@ _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
+_MOST_RETURNED: Final = 3  # times that canaries may return to what they were: pages that do so more often have two states
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -118,6 +119,9 @@ class Round(SampleChecks):
         state.is_foreign = state.is_foreign or is_foreign
         if not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links):
             return self._good(found, candidate)
+        before = candidate.before if state.n_returned < _MOST_RETURNED else None
+        if before is not None and found.look is not None and is_like_look(before[1], found.look):
+            return self._returned()
         return self._bad(found, candidate, is_walls=is_walls)
 
     # -- requests
@@ -138,14 +142,15 @@ class Round(SampleChecks):
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
+        state.is_unsure = False
         if state.stage is Stage.SAMPLE_CONFIRM:
-            return self._bad_sample()
+            return self._confirmed(candidate.at)
         if state.stage is Stage.CONFIRM:
             state.failed = [state.why]
             suspected = records.counts(memory, queue).get(state.why)
             if suspected is not None and suspected.look is not None and state.again is not None:
                 return self._request(suspected.url, suspected.key, Stage.NOISE)
-        if state.stage in (Stage.CONFIRM, Stage.TWICE):
+        if state.stage in (Stage.CONFIRM, Stage.TWICE) or (state.confirms and state.has_met_wall):
             return self._fallen()
         return self._release(is_healthy=True) if state.is_walled else self._clear_next()
 
@@ -153,6 +158,7 @@ class Round(SampleChecks):
         """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
         state, memory, queue = self._state, self._memory, self._queue
         state.confirms = False
+        state.n_same = 0
         suspected = records.counts(memory, queue).get(state.why)
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
@@ -167,8 +173,14 @@ class Round(SampleChecks):
         """
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
-        if found.token == state.why or is_strange or self._is_nearly_suspected(found) or not found.was_asked:
+        if not found.was_asked:
             return self._honest()
+        if found.token == state.why or is_strange or self._is_nearly_suspected(found):
+            state.n_same += 1
+            suspected = records.counts(memory, queue).get(state.why)
+            if suspected is None or state.n_same >= doubts.times(memory, queue, state.why, state.n_honest):
+                return self._honest()
+            return self._request(suspected.url, suspected.key, Stage.RECHECK)
         state.confirms, state.failed, state.again = True, [], (found.token, found.look) if found.look is not None else None
         if state.slot not in records.candidates(memory, queue):
             state.failed = [state.why]
@@ -202,20 +214,21 @@ class Round(SampleChecks):
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
         state = self._state
         state.told, state.n_walls, state.n_honest = words_for(state.why or state.failed[0]), state.n_walls + 1, 0
+        state.flaps = state.flaps or records.is_of_wall(self._memory, self._queue, state.why)
         return (Void(self._queue), *self._fetch_again(), *self._clear_next())
 
     def _well(self) -> Effects:
-        """Accept the answers until now that are not in doubt: the canary was good."""
+        """Accept the answers until now that are not in doubt: the canary was good. If it has just changed, the next one decides."""
         state = self._state
         was_walled = state.is_walled
         state.stage, state.good_at, state.n_parked, state.since = Stage.IDLE, state.n_answers, 0, 0.0
         state.n_suspects = doubts.clear(self._memory, self._queue)
-        return (NotWalled(self._queue, was_walled),)
+        return () if state.is_unsure and not was_walled else (NotWalled(self._queue, was_walled),)
 
     def _blind(self) -> Effects:
         """Accept the host, because no candidate can show whether it is walled; its answers stay in doubt."""
         self._state.stage, self._state.good_at = Stage.IDLE, self._state.n_answers
-        return (NotWalled(self._queue),)
+        return () if self._state.is_unsure else (NotWalled(self._queue),)
 
     # -- a canary that has failed
 
@@ -271,10 +284,26 @@ class Round(SampleChecks):
 
     def _renew(self) -> None:
         """Take canaries that have changed by themselves for what they are now."""
-        found = records.candidates(self._memory, self._queue)
-        for slot, (token, look) in self._state.changed.items():
-            found[slot].token, found[slot].look = token, look
+        state, found = self._state, records.candidates(self._memory, self._queue)
+        state.renewed_after, state.is_unsure = state.good_at, not state.is_unsure
+        for slot, (token, look) in state.changed.items():
+            one = found[slot]
+            one.before = one.token, one.look, one.at
+            one.token, one.look, one.at = token, look, state.n_answers
             records.put_candidate(self._memory, self._queue, slot, found[slot])
+
+    def _returned(self) -> Effects:
+        """Queue again what was answered since canaries had changed: they show again what they were before, so it was a wall's."""
+        state, memory, queue = self._state, self._memory, self._queue
+        for slot, one in records.candidates(memory, queue).items():
+            if one.before is not None:
+                (one.token, one.look, one.at), one.before = one.before, None
+                records.put_candidate(memory, queue, slot, one)
+        state.told, state.n_walls, state.n_honest, state.failed = words_for(b"P"), state.n_walls + 1, 0, []
+        state.is_unsure, state.n_returned = False, state.n_returned + 1
+        self._was_no_waste()
+        again = self._again(samples.since(memory, queue, state.renewed_after), AGAIN_OF_SAMPLES)
+        return (Void(queue), *again, *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
 
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
@@ -297,7 +326,7 @@ class Round(SampleChecks):
     def _park(self, found: Found) -> Effects:
         """Park the host, then ask for a canary. If it has failed for long, accept it as it is."""
         state, memory, queue = self._state, self._memory, self._queue
-        state.told = found.told
+        state.told, state.flaps = found.told, False
         if state.n_parked >= (_CHANGED if state.is_changed else _MOST_PARKED):
             state.given_up = True
             for slot in records.candidates(memory, queue):
@@ -324,6 +353,8 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
+        if is_page(state.why):
+            keys = (*keys, *samples.beside(memory, queue, state, keys))
         for token in tokens:
             records.drop_count(memory, queue, token)
         for token in filter(None, state.failed):

@@ -5,9 +5,10 @@ answers, or another of its pages. Canaries do not notice such a wall once it has
 samples are fetched again, those farthest from the ones that were fetched before: one of four, `_MOST` at most; all on a host that had a
 wall.
 
-A sample that shows something else twice in a row, while a canary is good, is **bad**. What was answered between its neighbours is fetched
-again, and what showed the same as one of these answers: a copy may have been dropped for the sake of what a wall showed elsewhere. Its
-neighbours are fetched, too. Two bad neighbours are a wall; a bad sample alone may be a page that has changed.
+A sample that shows something else twice in a row, while a canary is good and an older page has not changed, is **bad**. The answers beside
+it are fetched again, and what showed the same as one of these: a copy may have been dropped for the sake of what a wall showed elsewhere.
+Its neighbours are fetched, too. Two bad neighbours are a wall, and so is all between them; a bad sample alone may be a page that has
+changed.
 
     queue ‖ "P" ‖ number 4     → Sample: a page, by the number of its answer
     queue ‖ "O" ‖ number / 64  → 64 times key 8 ‖ token 8: the host's answers in their order, the last `_LONGEST`
@@ -36,6 +37,8 @@ _SAMPLES: Final = 256  # of a host; twice as many answers lie between two of the
 _FOR_ONE: Final = 4  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
+_FELL: Final = 8  # walls that are remembered
+_FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; what more of them show is the host's own
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
@@ -49,9 +52,10 @@ class Finding(IntEnum):
     """What a sample has shown when it was fetched again."""
 
     NOTHING = 0  # it was not
-    SAME = 1  # or something else each time, which proves nothing
-    BAD = 2
-    OF_WALL = 3  # bad, and so is one of its neighbours
+    SAME = 1
+    UNCLEAR = 2  # it changes with each request, or no older page is as it was
+    BAD = 3
+    OF_WALL = 4  # bad, and so is one of its neighbours
 
 
 class Sample(msgspec.Struct, array_like=True):
@@ -99,6 +103,8 @@ def note(memory: Memory, seen: Seen, state: HostState) -> None:
 
 def is_due(state: HostState) -> bool:
     """Return whether one more sample of a host that has nothing else to fetch is to be fetched again."""
+    if state.n_flips >= max(_FLIPS, state.n_bad):
+        return False
     return bool(state.near) or state.n_checked < _n_wanted(state)
 
 
@@ -120,6 +126,11 @@ def next_due(memory: Memory, queue: bytes, state: HostState) -> tuple[int, Sampl
 def sample_at(memory: Memory, queue: bytes, at: int) -> Sample | None:
     value = memory.get(_key(queue, at))
     return None if value is None else _SAMPLE_ROWS.decode(value)
+
+
+def first_same(memory: Memory, queue: bytes) -> int:
+    """Return the number of the oldest sample that has shown the same again; more than there are answers if none has."""
+    return min((at for at, sample in _all(memory, queue) if sample.found is Finding.SAME), default=1 << 62)
 
 
 def is_other(sample: Sample, token: bytes, look: Look | None, n_links: int) -> bool:
@@ -157,7 +168,38 @@ def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     if not ill:
         close(memory, queue, state, at, Finding.BAD)
     state.near += [other for other in (before, after) if other in found and found[other].found is Finding.NOTHING]
-    return Range(_between(memory, queue, at - 1 if before in ill else before, at + 1 if after in ill else after), is_new)
+    first = before if before in ill else max(before, at - state.every)
+    last = after if after in ill else min(after, at + state.every)
+    return Range(_between(memory, queue, first, last), is_new)
+
+
+def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> tuple[bytes, ...]:
+    """Return what else a wall may have answered that fell before it was seen.
+
+    Walls that stood at the same time are one, which does not answer alike: what lies between its answers may be its own, too.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        state: That of the host.
+        keys: Of the URLs for which it answered.
+    """
+    ats = [at for at, (key, _) in _answers(memory, queue) if queue[:SITE] + key in keys]
+    if not ats:
+        return ()
+    here = min(ats), max(ats)
+    others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1]]
+    state.fell = [*(there for there in state.fell if there not in others), here][-_FELL:]
+    if not others:
+        return ()
+    first, last = min(there[0] for there in (here, *others)), max(there[1] for there in (here, *others))
+    state.fell[-1] = first, last
+    return tuple(key for key in _between(memory, queue, first - 1, last + 1) if key not in keys)
+
+
+def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:
+    """Return the URLs of the answers after the `n`-th one, and others that showed the same as one of these."""
+    return _between(memory, queue, n, 1 << 32)
 
 
 def forget(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> None:
@@ -172,7 +214,7 @@ def _between(memory: Memory, queue: bytes, first: int, last: int) -> tuple[bytes
     """Return the URLs whose last answers lie between two numbers, and others that showed the same as one of these."""
     order = dict(_answers(memory, queue))
     last_of = {key: at for at, (key, _) in order.items()}
-    within = {at for at in range(first + 1, last) if at in order and last_of[order[at][0]] == at}
+    within = {at for at, (key, _) in order.items() if first < at < last and last_of[key] == at}
     tokens = {order[at][1] for at in within} - {bytes(TOKEN)}
     alike = Counter(token for at, (_, token) in order.items() if at not in within and token in tokens)
     also = {at for at, (key, token) in order.items() if 0 < alike[token] <= _SHARED and at not in within and last_of[key] == at}
