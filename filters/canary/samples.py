@@ -1,4 +1,4 @@
-"""Samples: every eighth page of a host, kept to be compared with what its URL shows when the host has nothing else to fetch.
+"""Samples: one page of eight of a host, kept to be compared with what its URL shows when the host has nothing else to fetch.
 
 A wall need not answer alike, nor in other words than its host's: of each page a teaser stays, or no link; an old state of the site
 answers, or another of its pages. Canaries do not notice such a wall once it has fallen. So when a host has nothing else to fetch, some
@@ -34,6 +34,7 @@ from thresher.filters.canary.sighting import TOKEN, is_page
 from thresher.filters.soft_error.looks import Look
 
 _SAMPLES: Final = 256  # of a host; twice as many answers lie between two of them from then on
+_STEP: Final = 3  # places, of `every`, by which that of a sample moves on
 _FOR_ONE: Final = 4  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
@@ -77,8 +78,11 @@ class Range(msgspec.Struct, frozen=True):
 
 
 def is_wanted(state: HostState | None) -> bool:
-    """Return whether the next page of a host becomes a sample."""
-    return state is not None and (state.n_answers + 1) % state.every == 0
+    """Return whether the next page of a host becomes a sample: one of `every`, each time at another place, as sites have periods, too."""
+    if state is None:
+        return False
+    turn, place = divmod(state.n_answers + 1, state.every)
+    return place == _STEP * turn % state.every
 
 
 def note(memory: Memory, seen: Seen, state: HostState) -> None:
@@ -95,9 +99,9 @@ def note(memory: Memory, seen: Seen, state: HostState) -> None:
     state.n_samples += 1
     if state.n_samples > _SAMPLES:
         state.every *= 2
-        for at, sample in list(_all(memory, queue)):
-            if at % state.every and sample.found is Finding.NOTHING:
-                memory.delete(_key(queue, at))
+        unknown = [at for at, sample in _all(memory, queue) if sample.found is Finding.NOTHING]
+        for at in unknown[::2]:
+            memory.delete(_key(queue, at))
         _count(memory, queue, state)
 
 
