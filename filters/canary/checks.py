@@ -133,6 +133,12 @@ class SampleChecks(Requests, ABC):
         samples.close(self._memory, self._queue, self._state, self._state.sample_at, finding)
         return self._clear_next()
 
+    def _leave_sample(self) -> None:
+        """Take the sample that is being checked, if one is, for a page that has changed with the canaries."""
+        sample = samples.sample_at(self._memory, self._queue, self._state.sample_at)
+        if sample is not None and sample.found is Finding.NOTHING:
+            samples.close(self._memory, self._queue, self._state, self._state.sample_at, Finding.UNCLEAR)
+
     def _confirmed(self, at: int) -> Effects:
         """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
         state = self._state

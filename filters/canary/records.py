@@ -107,6 +107,7 @@ class HostState(msgspec.Struct, array_like=True):
     n_bad: int = 0  # samples that were bad
     n_flips: int = 0  # samples that showed another page, and their own again when they were fetched once more
     n_returned: int = 0  # times that canaries had changed and were what they had been again
+    has_changed: bool = False  # a canary's page has changed by itself
     n_same: int = 0  # times that the suspected URL has shown the same in this round
     fell: list[tuple[int, int]] = []  # numbers of the first and last answer of walls that fell unseen, the last ones
     shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look

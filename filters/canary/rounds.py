@@ -139,6 +139,7 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.SECOND and not state.has_met_wall:
             self._drop(state.first_slot, *state.changed)  # they have changed
+            state.has_changed = True
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
@@ -250,6 +251,7 @@ class Round(SampleChecks):
                 return self._fetch(others[0], Stage.SECOND)
         if len(state.changed) == len(state.bad) > 1:
             self._renew()
+            self._leave_sample()
             state.failed = [state.why]
             return self._fallen() if state.confirms else self._clear_next()
         is_page = found.look is not None and state.shown is not None and not is_walls
@@ -285,6 +287,7 @@ class Round(SampleChecks):
     def _renew(self) -> None:
         """Take canaries that have changed by themselves for what they are now."""
         state, found = self._state, records.candidates(self._memory, self._queue)
+        state.has_changed = True
         state.renewed_after, state.is_unsure = state.good_at, not state.is_unsure
         for slot, (token, look) in state.changed.items():
             one = found[slot]

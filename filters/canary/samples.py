@@ -7,8 +7,8 @@ wall.
 
 A sample that shows something else twice in a row, while a canary is good and an older page has not changed, is **bad**. The answers beside
 it are fetched again, and what showed the same as one of these: a copy may have been dropped for the sake of what a wall showed elsewhere.
-Its neighbours are fetched, too. Two bad neighbours are a wall, and so is all between them; a bad sample alone may be a page that has
-changed.
+Its neighbours are fetched, too. Two bad neighbours are a wall, three where a canary has changed by itself; a bad sample alone may be a page
+that has changed.
 
     queue ‖ "P" ‖ number 4     → Sample: a page, by the number of its answer
     queue ‖ "O" ‖ number / 64  → 64 times key 8 ‖ token 8: the host's answers in their order, the last `_LONGEST`
@@ -19,6 +19,7 @@ an answer, 30 a sample.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator
 from enum import IntEnum
@@ -39,6 +40,8 @@ _FOR_ONE: Final = 4  # samples for each that is fetched again on a host that nev
 _MOST: Final = 4  # of these
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _FELL: Final = 8  # walls that are remembered
+_RUN: Final = 2  # bad samples in a row that are a wall
+_RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
 _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; what more of them show is the host's own
 _SAMPLE, _ORDER = b"P", b"O"
@@ -56,7 +59,7 @@ class Finding(IntEnum):
     SAME = 1
     UNCLEAR = 2  # it changes with each request, or no older page is as it was
     BAD = 3
-    OF_WALL = 4  # bad, and so is one of its neighbours
+    OF_WALL = 4  # one of a run of bad ones
 
 
 class Sample(msgspec.Struct, array_like=True):
@@ -74,7 +77,7 @@ class Range(msgspec.Struct, frozen=True):
     """The answers around a bad sample."""
 
     keys: tuple[bytes, ...]  # of the URLs that are to be fetched again
-    is_new_wall: bool  # a neighbour is bad, and was no wall's before
+    is_new_wall: bool  # it makes a run of bad samples long enough
 
 
 def is_wanted(state: HostState | None) -> bool:
@@ -166,15 +169,25 @@ def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     before = max((other for other in found if other < at), default=0)
     after = min((other for other in found if other > at), default=state.n_answers + 1)
     ill = [other for other in (before, after) if other in found and found[other].found >= Finding.BAD]
-    is_new = bool(ill) and all(found[other].found is Finding.BAD for other in ill)
-    for other in (at, *ill) if ill else ():
-        close(memory, queue, state, other, Finding.OF_WALL)
-    if not ill:
-        close(memory, queue, state, at, Finding.BAD)
+    run = _run(found, at)
+    is_wall = len(run) >= (_RUN_OF_CHANGING if state.has_changed else _RUN)
+    is_new = is_wall and not any(found[other].found is Finding.OF_WALL for other in run)
+    for other in run if is_wall else (at,):
+        close(memory, queue, state, other, Finding.OF_WALL if is_wall else Finding.BAD)
     state.near += [other for other in (before, after) if other in found and found[other].found is Finding.NOTHING]
     first = before if before in ill else max(before, at - state.every)
     last = after if after in ill else min(after, at + state.every)
     return Range(_between(memory, queue, first, last), is_new)
+
+
+def _run(found: dict[int, Sample], at: int) -> list[int]:
+    """Return a bad sample, and the bad ones on either side of it without another one between."""
+    ordered = sorted(found)
+    place = ordered.index(at)
+    run = [at]
+    for side in (reversed(ordered[:place]), ordered[place + 1 :]):
+        run += itertools.takewhile(lambda other: found[other].found >= Finding.BAD, side)
+    return run
 
 
 def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> tuple[bytes, ...]:
