@@ -21,8 +21,8 @@ from thresher.filters.canary.samples import Finding
 from thresher.filters.canary.sighting import words_for
 from thresher.filters.soft_error.looks import Look
 
-_AGAIN: Final = 2  # times as many URLs as a host has that may be queued again
-AGAIN_OF_SAMPLES: Final = 1  # the same if only samples say so, or canaries that have changed to and fro
+_AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
+_AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
 _ANY: Final = 50  # URLs that may be queued again of each host
 _MOST_AGAIN: Final = 8  # how often one URL may be queued again
 
@@ -156,7 +156,7 @@ class SampleChecks(Requests, ABC):
             state.told, state.n_walls, state.n_honest = words_for(b"P"), state.n_walls + 1, 0
             effects = (Void(queue),)
         self._was_no_waste()
-        return (*effects, *self._again(around.keys, AGAIN_OF_SAMPLES), *self._clear_next())
+        return (*effects, *self._again(around.keys, _AGAIN_OF_SAMPLES), *self._clear_next())
 
 
 def _is_unsteady(shown: tuple[bytes, Look | None], then: Found) -> bool:

@@ -30,7 +30,7 @@ from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import doubts, records, samples, vocabulary
-from thresher.filters.canary.checks import AGAIN_OF_SAMPLES, SampleChecks
+from thresher.filters.canary.checks import SampleChecks
 from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
@@ -45,6 +45,7 @@ _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cos
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
 _MOST_RETURNED: Final = 3  # times that canaries may return to what they were: pages that do so more often have two states
+_FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -166,7 +167,7 @@ class Round(SampleChecks):
             state.why, suspected = doubts.worth_a_request(memory, queue, state.n_honest, small_too=small_too)
         if suspected is not None:
             return self._request(suspected.url, suspected.key, Stage.RECHECK)
-        return (self._check_next() if state.is_drained else NO_EFFECTS) or self._well()
+        return (self._check_next() if state.is_drained or state.near else NO_EFFECTS) or self._well()
 
     def _rechecked(self, found: Found) -> Effects:
         """Learn from a suspected URL that was fetched again. The same answer is the site's own; if it is another one, a wall may have
@@ -305,8 +306,8 @@ class Round(SampleChecks):
         state.told, state.n_walls, state.n_honest, state.failed = words_for(b"P"), state.n_walls + 1, 0, []
         state.is_unsure, state.n_returned = False, state.n_returned + 1
         self._was_no_waste()
-        again = self._again(samples.since(memory, queue, state.renewed_after), AGAIN_OF_SAMPLES)
-        return (Void(queue), *again, *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
+        state.near = samples.unknown(memory, queue, state.renewed_after)
+        return (Void(queue), *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
 
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
@@ -356,7 +357,10 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
-        if is_page(state.why):
+        if len(keys) > _FEW and not tokens.intersection(state.failed) and not state.is_foreign and state.why != vocabulary.STRANGE:
+            state.near = samples.unknown(memory, queue, state.good_at)[-1:]
+            keys = samples.since(memory, queue, state.near[0]) if state.near else keys
+        elif is_page(state.why):
             keys = (*keys, *samples.beside(memory, queue, state, keys))
         for token in tokens:
             records.drop_count(memory, queue, token)

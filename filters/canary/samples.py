@@ -219,6 +219,11 @@ def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:
     return _between(memory, queue, n, 1 << 32)
 
 
+def unknown(memory: Memory, queue: bytes, n: int) -> list[int]:
+    """Return the numbers of the samples after the `n`-th answer that were not fetched again."""
+    return [at for at, sample in _all(memory, queue) if at > n and sample.found is Finding.NOTHING]
+
+
 def forget(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> None:
     """Drop the samples of URLs that are fetched again, if they were not compared yet."""
     for at, sample in list(_all(memory, queue)):

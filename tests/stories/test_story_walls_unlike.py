@@ -82,9 +82,9 @@ HONEST: dict[str, Kind] = {"one": one_changes, "all": all_change, "states": two_
 
 
 async def test_walls_that_answer_differently_for_each_address_cost_no_page(tmp_path: Path) -> None:
-    """Mutations: no samples were fetched again: 30 to 92 pages of a host were lost; one answer as before was enough to be honest: 66 lost;
-    what a canary shows had changed for good, though it was again what it had been: 13 lost; a page counted as fetched again once more while
-    it still waited: 14 lost.
+    """Mutations: no samples were fetched again: 30 to 92 pages of four hosts were lost; one answer as before was enough to be honest; each
+    answer of a wall that answers some requests asked for a canary; what a canary shows had changed for good, though it was again what it
+    had been; what lies between answers of walls that stood together was not fetched again.
     """
     found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind, N))} == {}
@@ -95,12 +95,10 @@ async def test_walls_that_answer_differently_for_each_address_cost_no_page(tmp_p
 
 
 async def test_hosts_whose_pages_change_while_they_are_crawled_cost_little_more(tmp_path: Path) -> None:
-    """Mutations: all between two samples is fetched again for one page that has changed; samples are believed though no older page is as it
-    was; a host that answers now this, now that is fetched again without end (1,199 requests).
-    """
+    """Mutation: a host that answers now this, now that is fetched again without end (1,179 requests)."""
     found, n, _ = await crawled(tmp_path / "c", HONEST)
     assert {kind: missing for kind in HONEST if (missing := lost(found, kind, N))} == {}
     assert n["one"] <= MOST_OF_CHANGE
-    assert n["all"] <= 3.5 * N
+    assert n["all"] <= 4.5 * N
     assert n["states"] <= 3.5 * N
     assert OWN in {page.title for page in found.pages.values()}
