@@ -75,7 +75,8 @@ class CanaryFilter:
 
     def wants_sample(self, queue: bytes, memory: Memory) -> bool:
         """Return whether the next page of a host becomes a sample."""
-        return not FirstAnswers(memory, queue).items and samples.is_wanted(records.find_state(memory, queue))
+        state = None if FirstAnswers(memory, queue).items else records.find_state(memory, queue)
+        return state is not None and samples.is_wanted(state)
 
     def is_counted(self, queue: bytes, memory: Memory, token: bytes) -> bool:
         """Return whether an answer of a host has shown the same since the last good canary."""

@@ -109,7 +109,7 @@ class HostState(msgspec.Struct, array_like=True):
     n_returned: int = 0  # times that canaries had changed and were what they had been again
     has_changed: bool = False  # a canary's page has changed by itself
     n_same: int = 0  # times that the suspected URL has shown the same in this round
-    fell: list[tuple[int, int]] = []  # numbers of the first and last answer of walls that fell unseen, the last ones
+    fell: list[tuple[int, int, bytes]] = []  # the last walls that fell unseen: number of the first answer, of the last, and token
     shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look
 
     @property

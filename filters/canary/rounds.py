@@ -34,7 +34,7 @@ from thresher.filters.canary.checks import SampleChecks
 from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
-from thresher.filters.canary.sighting import is_page, words_for
+from thresher.filters.canary.sighting import is_error, is_page, words_for
 from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
@@ -44,7 +44,8 @@ _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
-_MOST_RETURNED: Final = 3  # times that canaries may return to what they were: pages that do so more often have two states
+_MOST_RETURNED: Final = 12  # times that canaries may return to what they were: pages that do so more often have two states
+_OF_TWO: Final = 2  # answers that are alike, of which one may be the page's own, shown for another one
 _FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
@@ -362,10 +363,12 @@ class Round(SampleChecks):
             keys = samples.since(memory, queue, state.near[0]) if state.near else keys
         elif is_page(state.why):
             keys = (*keys, *samples.beside(memory, queue, state, keys))
+        alike = records.counts(memory, queue)
+        for token in filter(None, state.failed):
+            if is_error(token) or state.has_met_wall or (token in alike and alike[token].n > _OF_TWO):
+                records.note_wall(memory, queue, token)
         for token in tokens:
             records.drop_count(memory, queue, token)
-        for token in filter(None, state.failed):
-            records.note_wall(memory, queue, token)
         vocabulary.unlearn(memory, queue)
         state.n_strange = 0
         return self._again(keys)

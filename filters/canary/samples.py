@@ -40,6 +40,7 @@ _FOR_ONE: Final = 4  # samples for each that is fetched again on a host that nev
 _MOST: Final = 4  # of these
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _FELL: Final = 8  # walls that are remembered
+_TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
 _RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
 _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
@@ -80,10 +81,8 @@ class Range(msgspec.Struct, frozen=True):
     is_new_wall: bool  # it makes a run of bad samples long enough
 
 
-def is_wanted(state: HostState | None) -> bool:
+def is_wanted(state: HostState) -> bool:
     """Return whether the next page of a host becomes a sample: one of `every`, each time at another place, as sites have periods, too."""
-    if state is None:
-        return False
     turn, place = divmod(state.n_answers + 1, state.every)
     return place == _STEP * turn % state.every
 
@@ -204,13 +203,13 @@ def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[byte
     ats = [at for at, (key, _) in _answers(memory, queue) if queue[:SITE] + key in keys]
     if not ats:
         return ()
-    here = min(ats), max(ats)
-    others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1]]
+    here = min(ats), max(ats), state.why
+    others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1] and there[2] != state.why]
     state.fell = [*(there for there in state.fell if there not in others), here][-_FELL:]
     if not others:
         return ()
     first, last = min(there[0] for there in (here, *others)), max(there[1] for there in (here, *others))
-    state.fell[-1] = first, last
+    state.fell[-1] = first, last, b""
     return tuple(key for key in _between(memory, queue, first - 1, last + 1) if key not in keys)
 
 
@@ -253,7 +252,9 @@ def _answers(memory: Memory, queue: bytes) -> Iterator[tuple[int, tuple[bytes, b
 
 
 def _n_wanted(state: HostState) -> int:
-    return state.n_samples if state.n_walls else min(_MOST, state.n_samples // _FOR_ONE)
+    if state.n_walls:
+        return state.n_samples
+    return min(_MOST << min(state.n_bad, _TWICE), state.n_samples // (1 if state.n_bad else _FOR_ONE))
 
 
 def _count(memory: Memory, queue: bytes, state: HostState) -> None:
