@@ -8,6 +8,8 @@ wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So 
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
+and when a host has nothing else to fetch some of its pages are fetched again, which are no canaries, but samples (samples.py).
+
 The canary is a request of this filter's own, the next one of the host. As long as no wall was found there, the first one of a round waits
 until it is within filters' share of the host's requests (`Request.can_wait`), or until so many answers are alike that it is worth it. What
 follows from its answer: rounds.py. What is learned from the answers of the crawl: answers.py.

@@ -16,7 +16,8 @@
 
 A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
 
-Memory: 300 bytes and three candidates a host; 70 bytes a page since the last good canary, `MOST_SUSPECTS` at most.
+Memory: 300 bytes and three candidates a host; 70 bytes a page since the last good canary, `MOST_SUSPECTS` at most; 100 bytes an answer for
+samples.
 """
 
 from __future__ import annotations

@@ -3,19 +3,19 @@
 **The canary fails** if it shows another status, a redirect, or a text unlike the kept one (likeness.py). The page alone may have changed,
 so a second canary decides, and a third that was kept before the suspected answers. If all that are asked say something new in their host's
 words that nothing else there says, and are no more like each other than they were, the site has changed and not been walled: that is what
-they are from now on. If two pages have changed otherwise, the first is fetched once more: a page that changes with each request proves
-nothing.
+they are from now on, unless a later canary shows again what it was: then a wall stood in between. If two pages have changed otherwise, the
+first is fetched once more: a page that changes with each request proves nothing.
 
 **The host is walled** if the canaries have failed. What was learned since the last good canary is void. The host is parked, then a canary
 is fetched, and so on until one is good. Then the URLs for which the wall had answered are queued again: those whose answer was that of the
-canaries. If no answer was, or if the canaries' answers differ, all URLs since the last good canary are queued again; if the wall was in
-another language, only those between the last and the next answer in the host's words.
+canaries. If no answer was, or if the canaries' answers differ, samples (checks.py) tell which; few URLs since the last good canary are all
+queued again; if the wall was in another language, only those between the last and the next answer in the host's words.
 
 **The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day or
 another quotation, and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The
-same happens if two canaries have failed and the first is good again. If the answer is the same as before, it is the site's own, and the
-next canary for it is asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of
-their URLs was fetched again, too.
+same happens if two canaries have failed and the first is good again. If the answer is the same as before, twice in a row of a host's first
+groups, since a wall may answer some requests only, it is the site's own, and the next canary for it is asked for only after four times as
+many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
 
 If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. `_CHANGED` times are enough if no two of its URLs show the
 same, or if it answers that its pages are gone: a site that was rebuilt must not count as walled for ever.
