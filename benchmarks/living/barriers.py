@@ -1,4 +1,4 @@
-"""Walls: answers that a whole site gives for a while instead of its pages. Twenty kinds, at times that a seed decides.
+"""Walls: answers that a whole site gives for a while instead of its pages. Twenty-five kinds, at times that a seed decides.
 
 A wall lasts for a number of requests, or of seconds if fewer requests come (a crawler that backs off sends none). Then the site answers
 normally for a number of requests. Everything depends only on the seed and the requests; `Schedule` reads time from the clock that it is
@@ -37,6 +37,11 @@ class Kind(StrEnum):
     BLANK = "empty page, 200"
     DATA = "JSON that names a limit, 200"
     NUMBERED = "page of an error with a number for each request, 200"
+    TEASERS = "first words of each page, 200"
+    UNLINKED = "pages without links"
+    OLD_STATE = "old state of the site in its own words"
+    OTHER_PAGE = "another page of the site in place of each"
+    EVERY_SECOND = "page that asks to slow down for every second request, 200"
 
 
 LOGIN_PATH = "/login"
@@ -45,6 +50,7 @@ RETRY_AFTER_S = 2
 _OPEN = (25, 70)  # requests between two walls: least, most
 _STANDS = (10, 40)  # requests that a wall answers: least, most
 _LONGEST_S = 5.0
+_TEASER = 30  # words
 
 _LOGIN = """<html><head><title>Log in</title></head><body><h1>Log in</h1><p>You must log in to see this page.</p>
 <form action="/login" method="post"><input name="user"><input type="password" name="password"><button>Log in</button></form>
@@ -62,10 +68,17 @@ _SHELL = """<html><head><title>Loading</title></head><body><noscript>Please enab
 <div id="root"></div><script src="/app.js"></script></body></html>"""
 _NUMBERED = """<html><head><title>Oops</title></head><body><h1>Something went wrong</h1><p>We know of it and work on it. Please try again
 later. Reference {number:016x}.</p></body></html>"""
+_TEASED = """<html><head><title>{title}</title></head><body><p>{words} … Subscribe now to read on, it costs little.</p></body></html>"""
 _BANNER = '<div class="banner"><p>Now in a new design: tell us what you think of variant {n}.</p><p><a href="/">Home</a></p></div>'
 
 _BANNERS = re.compile(r"(?:Now in a new design tell us what you think of variant \d Home ?)+")  # banners as words of a page's text
 _LINK = re.compile(r"""(<a\b[^>]*?\bhref=["'])([^"'#]+)""", re.IGNORECASE)
+_ANCHOR = re.compile(r"<a\b[^>]*>", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>([^<]*)<", re.IGNORECASE)
+_BODY = re.compile(r".*?<body[^>]*>", re.IGNORECASE | re.DOTALL)
+_UNSEEN = re.compile(r"<(script|style|head)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_SENTENCE = re.compile(r">([^<]{40,})<")  # a text that is long enough for its words to stand in another order
 _TEXT = re.compile(r">([^<]+)<")
 _SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
 
@@ -105,7 +118,7 @@ class Schedule:
         if self._left <= 0 or is_over:
             self._turn()
         self._left -= 1
-        return self.standing
+        return None if self.standing is Kind.EVERY_SECOND and self._left % 2 else self.standing
 
     def _turn(self) -> None:
         if self.standing is not None:
@@ -133,7 +146,7 @@ def instead(kind: Kind, path: str, rng: random.Random) -> ProxyAnswer | None:
             return ProxyAnswer(200, page, _LOGIN.encode(), is_wall=True)
         case Kind.CONSENT:
             return ProxyAnswer(200, page, _CONSENT.encode(), is_wall=True)
-        case Kind.SLOW_DOWN:
+        case Kind.SLOW_DOWN | Kind.EVERY_SECOND:
             return ProxyAnswer(200, page, _SLOW.encode(), is_wall=True)
         case Kind.LIMIT | Kind.LIMIT_TIMED:
             return ProxyAnswer(429, page if kind is Kind.LIMIT else timed, _SLOW.encode(), is_wall=True)
@@ -159,9 +172,26 @@ def instead(kind: Kind, path: str, rng: random.Random) -> ProxyAnswer | None:
             return None
 
 
-def changed(kind: Kind, html: str, rng: random.Random) -> str:
-    """Return a page of the site as a wall of this kind changes it."""
+def changed(kind: Kind, html: str, rng: random.Random, others: Sequence[str] = ()) -> str:
+    """Return a page of the site as a wall of this kind changes it.
+
+    Args:
+        kind: Of the wall.
+        html: The page.
+        rng: Draws what is random.
+        others: Pages of the site, of which `OTHER_PAGE` shows one.
+    """
     match kind:
+        case Kind.TEASERS:
+            title, words = _TITLE.search(html), _TAG.sub(" ", _UNSEEN.sub(" ", _BODY.sub("", html, count=1))).split()
+            return _TEASED.format(title=title[1] if title else "", words=" ".join(words[:_TEASER]))
+        case Kind.UNLINKED:
+            return _ANCHOR.sub("<a>", html)
+        case Kind.OLD_STATE:
+            of_page = random.Random(html)
+            return _SENTENCE.sub(lambda words: f">{_in_another_order(words[1], of_page)}<", html)
+        case Kind.OTHER_PAGE:
+            return rng.choice(others) if others else html
         case Kind.VARIANTS:
             n = rng.randint(1, 4)
             return re.sub(r"(<body[^>]*>)", lambda body: body[1] + _BANNER.format(n=n) * n, html, count=1, flags=re.IGNORECASE)
@@ -172,6 +202,11 @@ def changed(kind: Kind, html: str, rng: random.Random) -> str:
             return _TEXT.sub(lambda words: f">{words[1].translate(_SHIFTED)}<", html)
         case _:
             return html
+
+
+def _in_another_order(words: str, rng: random.Random) -> str:
+    found = words.split()
+    return " ".join(rng.sample(found, len(found)))
 
 
 def without_banners(text: str) -> str:

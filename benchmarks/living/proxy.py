@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
@@ -15,6 +15,7 @@ from benchmarks.living.barriers import Kind, ProxyAnswer, Schedule, changed, ins
 from benchmarks.support.handler_server import serving
 
 HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
+_PAGES = 40  # of a host, of which a wall may show one in place of another
 _EVER_OPEN = ("/robots.txt",)  # walls never answer it: a site that answers it with 503 is not crawled for a while
 
 
@@ -24,6 +25,7 @@ class Walls:
     def __init__(self, schedule: Schedule) -> None:
         self.met: defaultdict[str, list[str]] = defaultdict(list)  # host and path → the wall at each request; "" for none
         self._schedule = schedule
+        self._shown: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_PAGES))  # host → pages that no wall stood before
         self._lock = threading.Lock()
 
     def next(self, name: str, path: str) -> Kind | None:
@@ -37,9 +39,13 @@ class Walls:
         with self._lock:
             return instead(kind, path, self._schedule.rng)
 
-    def change(self, kind: Kind, html: str) -> str:
+    def change(self, kind: Kind | None, name: str, html: str) -> str:
+        """Return a page as the wall changes it, or as it is."""
         with self._lock:
-            return changed(kind, html, self._schedule.rng)
+            if kind is None:
+                self._shown[name].append(html)
+                return html
+            return changed(kind, html, self._schedule.rng, self._shown[name])
 
 
 @contextmanager
@@ -72,9 +78,10 @@ def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Ki
         response = connection.getresponse()
         body = response.read()
         kept = {name: value for name, value in response.getheaders() if name.lower() not in HOP}
-        if kind is not None and "html" in response.headers.get("Content-Type", ""):
-            charset = response.headers.get_content_charset() or "utf-8"
-            body = walls.change(kind, body.decode(charset, "surrogateescape")).encode(charset, "surrogateescape")
+        if response.status == 200 and "html" in response.headers.get("Content-Type", ""):
+            charset, name = response.headers.get_content_charset() or "utf-8", handler.headers.get("Host", "")
+            body = walls.change(kind, name, body.decode(charset, "surrogateescape")).encode(charset, "surrogateescape")
+        if kind is not None:
             kept = {name: value for name, value in kept.items() if name.lower() not in ("etag", "last-modified")}
         return ProxyAnswer(response.status, kept, body)
     except (OSError, HTTPException) as error:

@@ -74,12 +74,16 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        via, look, also, speaks, words = url.via if url.hops else b"", None, None, 0, b""
+        via, look, also, sample, n_links, speaks, words = url.via if url.hops else b"", None, None, None, 0, 0, b""
         if page is not None:
             speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
             look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
+            n_links = len(page.links)
+            sample = look_of(page) if page.status == 200 and self._part.wants_sample(queue, self._memory) else None
             also = look_of(page) if sighting.is_page(shown.token) and self._part.is_counted(queue, self._memory, shown.token) else None
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also))
+        return self._told(
+            self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also, sample, n_links)
+        )
 
     def request(self, queue: bytes, *, is_drained: bool = False) -> Learned:
         """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""

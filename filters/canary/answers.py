@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import doubts, early, records, vocabulary
+from thresher.filters.canary import doubts, early, records, samples, vocabulary
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import AT_ONCE, of_redirect
@@ -42,6 +42,9 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     """
     queue, speaks = seen.queue, seen.speaks
     state.n_answers += 1
+    samples.note(memory, seen, state)
+    if state.n_again:
+        records.note_came(memory, queue, seen.key)
     if state.n_suspects < records.MOST_SUSPECTS:
         state.n_suspects += records.put_suspect(memory, queue, seen.key, SuspectAnswer(seen.token, seen.via, speaks, state.n_answers))
     token = seen.token
@@ -59,7 +62,8 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
             keep(memory, seen, state)
         if seen.words and vocabulary.learn(memory, queue, seen.words):
             _judge_candidates(memory, queue, state)
-    return AnswerGroup(token, n_alike, least if is_walls else doubts.wanted(least, state.n_honest))
+    wanted = doubts.LARGE if is_walls and state.flaps else least if is_walls else doubts.wanted(least, state.n_honest)
+    return AnswerGroup(token, n_alike, wanted)
 
 
 def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
@@ -85,7 +89,9 @@ def keep(memory: Memory, seen: Seen, state: HostState) -> None:
         slot = max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
         is_asked = slot == state.slot and state.stage is not Stage.IDLE
     if seen.look.n_words >= FEWEST_WORDS and not is_asked:
-        candidate = Candidate(seen.url, seen.key, seen.token, seen.look, state.n_answers, speaks=seen.speaks, words=seen.words)
+        candidate = Candidate(
+            seen.url, seen.key, seen.token, seen.look, state.n_answers, speaks=seen.speaks, words=seen.words, n_links=seen.n_links
+        )
         records.put_candidate(memory, seen.queue, slot, candidate)
         state.has_own = state.has_own or seen.speaks == Speech.OWN
 

@@ -18,8 +18,11 @@ from thresher.filters.canary.sighting import is_error
 from thresher.filters.canary.vocabulary import Speech
 
 _FEWEST: Final = 2  # least alike answers that are a group; one is enough if a wall of the host has answered the same before
-_LARGE: Final = 10  # alike answers that are a large group: one of them is fetched again at any time, a tenth of what the group has cost
+LARGE: Final = 10  # alike answers that are a large group: one of them is fetched again at any time, a tenth of what the group has cost
 FEW: Final = 4  # groups found honest since the last wall after which a large group has twice as many answers, then three times, and so on
+_TIMES: Final = 2  # how often in a row a URL of one of the first `_FIRST` groups shows the same if it is honest
+_FIRST: Final = 2
+_TIMES_OF_WALL: Final = 3  # the same for what a wall of the host has shown before
 _PRESSING: Final = 20  # alike answers from which that request does not wait for filters' share of the host's requests
 _PATIENCE: Final = 4  # alike answers that were found honest are in doubt again once there are so many times as many of them
 _MOST: Final = records.MOST_SUSPECTS // 2  # URLs that stay in doubt after a good canary
@@ -54,7 +57,7 @@ def wanted(least: int, n_honest: int) -> int:
     Args:
         n_honest: Groups that were found honest since the last wall.
     """
-    return min(_large(n_honest), least << min(n_honest, _LARGE))
+    return min(_large(n_honest), least << min(n_honest, LARGE))
 
 
 def is_large(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) -> bool:
@@ -70,6 +73,20 @@ def is_large(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) 
     return n >= max(_large(n_honest), records.longest_patience(memory, queue, token))
 
 
+def times(memory: Memory, queue: bytes, token: bytes, n_honest: int) -> int:
+    """Return how often in a row a URL must show suspected answers to be honest: a wall may answer only some requests.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        token: Of the answers.
+        n_honest: Groups that were found honest since the last wall.
+    """
+    if records.is_of_wall(memory, queue, token):
+        return _TIMES_OF_WALL
+    return _TIMES if n_honest < _FIRST else 1
+
+
 def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) -> bool:
     """Return whether so many answers of a token are worth a request at once: where a host has few pages, that may be all of them."""
     return n >= _PRESSING and is_large(memory, queue, token, n, n_honest)
@@ -77,7 +94,7 @@ def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: in
 
 def _large(n_honest: int) -> int:
     """Return how many alike answers are a large group: of a site that has many such groups, only ever larger ones are."""
-    return _LARGE * (1 + n_honest // FEW)
+    return LARGE * (1 + n_honest // FEW)
 
 
 def found_honest(memory: Memory, queue: bytes, token: bytes) -> None:

@@ -8,6 +8,8 @@ wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So 
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
+and when a host has nothing else to fetch some of its pages are fetched again, which are no canaries, but samples (samples.py).
+
 The canary is a request of this filter's own, the next one of the host. As long as no wall was found there, the first one of a round waits
 until it is within filters' share of the host's requests (`Request.can_wait`), or until so many answers are alike that it is worth it. What
 follows from its answer: rounds.py. What is learned from the answers of the crawl: answers.py.
@@ -25,7 +27,7 @@ from thresher.crawler.core.model import Cause, Mode, Page, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, early, records, vocabulary
+from thresher.filters.canary import answers, doubts, early, records, samples, vocabulary
 from thresher.filters.canary.answers import AnswerGroup
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
@@ -60,7 +62,7 @@ class CanaryFilter:
     # -- questions of other parts
 
     def foresee(self, page: Page, queue: bytes, memory: Memory, /) -> None:
-        if page.status == 200 and not page.flags and self.wants_look(queue, memory, Speech.UNKNOWN):
+        if page.status == 200 and not page.flags and (self.wants_look(queue, memory, Speech.UNKNOWN) or self.wants_sample(queue, memory)):
             look_of(page)
 
     def wants_look(self, queue: bytes, memory: Memory, speaks: Speech) -> bool:
@@ -72,6 +74,11 @@ class CanaryFilter:
             speaks: Whether the page uses its host's words.
         """
         return answers.wants_look(memory, queue, speaks)
+
+    def wants_sample(self, queue: bytes, memory: Memory) -> bool:
+        """Return whether the next page of a host becomes a sample."""
+        state = None if FirstAnswers(memory, queue).items else records.find_state(memory, queue)
+        return state is not None and samples.is_wanted(state)
 
     def is_counted(self, queue: bytes, memory: Memory, token: bytes) -> bool:
         """Return whether an answer of a host has shown the same since the last good canary."""
@@ -98,8 +105,9 @@ class CanaryFilter:
         if FirstAnswers(memory, queue).items:
             return False
         state = records.find_state(memory, queue)
-        is_free = state is not None and state.stage is Stage.IDLE and self._budget.allows_clearing(state)
-        return is_free and bool(doubts.groups(memory, queue))
+        if state is None or state.stage is not Stage.IDLE:
+            return False
+        return samples.is_due(state) or (self._budget.allows_clearing(state) and bool(doubts.groups(memory, queue)))
 
     # -- the crawl's own answers
 
@@ -118,8 +126,12 @@ class CanaryFilter:
     def _on_request(self, request: CanaryRequest, state: HostState, memory: Memory) -> Effects:
         if state.stage is not Stage.IDLE:
             return NO_EFFECTS
-        why = doubts.worth_a_request(memory, request.queue, state.n_honest, small_too=True)[0] if request.is_drained else b""
-        return self._round(request.queue, state, memory).begin(why, is_drained=request.is_drained, can_wait=False)
+        of = self._round(request.queue, state, memory)
+        if not request.is_drained:
+            return of.begin(b"", can_wait=False)
+        is_allowed = self._budget.allows_clearing(state)
+        why = doubts.worth_a_request(memory, request.queue, state.n_honest, small_too=True)[0] if is_allowed else b""
+        return (of.begin(why, is_drained=True, can_wait=False) if why else NO_EFFECTS) or of.begin_check()
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
         group = answers.learn(memory, seen, state)
@@ -162,7 +174,8 @@ class CanaryFilter:
         else:
             shown, told = of_failure(answer.failure, answer.status), answer.failure or told
         was_asked = bool(answer.status) or answer.failure in _CAUSES
-        return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked, words)
+        n_links = len(page.links) if page is not None else 0
+        return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked, words, n_links)
 
     def on_answer(self, reduced: Found, memory: Memory, /) -> Effects:
         """Learn from the answer to a request of this filter, and go on with its round."""

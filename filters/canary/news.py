@@ -30,6 +30,8 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: vocabulary.Speech
     words: _Words = b""  # of a page of which its host's words are learned
     shown: Look | None = None  # of a page that shows what another answer has shown
+    sample: Look | None = None  # of a page that becomes a sample
+    n_links: Annotated[int, Meta(ge=0)] = 0  # of a page
 
     def __post_init__(self) -> None:
         _check(self.words)
@@ -53,6 +55,7 @@ class Found(msgspec.Struct, array_like=True, frozen=True):
     told: str
     was_asked: bool  # False: the request may not be made
     words: _Words = b""  # of a page
+    n_links: int = 0  # of a page
 
     def __post_init__(self) -> None:
         _check(self.words)

@@ -6,8 +6,9 @@
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
     queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
-    queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
+    queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again, and whether it still waits
     queue ‖ "W"                → which words are common (vocabulary.py)
+    queue ‖ "P", queue ‖ "O"   → samples of its pages, and its answers in their order (samples.py)
     queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
                                  directory and the same parameters: a login form at its own URL is no wall, at a page's URL it is
     queue ‖ "Q" ‖ token 8      → 2 bytes: the most of these
@@ -15,7 +16,8 @@
 
 A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
 
-Memory: 300 bytes and three candidates a host; 70 bytes a page since the last good canary, `MOST_SUSPECTS` at most.
+Memory: 300 bytes and three candidates a host; 70 bytes a page since the last good canary, `MOST_SUSPECTS` at most; 100 bytes an answer for
+samples.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ KEPT: Final = 1e30  # weight: these records are the last that the memory drops
 MOST_SUSPECTS: Final = 2_000
 N_CANDIDATES: Final = 3
 _SECOND: Final = 2
+_WAITS: Final = 0x80  # mark of a URL that is queued again and was not answered since
 SITE: Final = 8
 QUEUE: Final = 16
 _STATE, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
@@ -55,6 +58,9 @@ class Stage(IntEnum):
     WALLED = 5  # a canary of a host that was parked
     CONFIRM = 6  # the suspected URL shows something else: the canary once more, has a wall fallen, or does a new one stand?
     NOISE = 7  # the canary is good still: the suspected URL once more, does it show something else each time?
+    SAMPLE = 8  # a page once more that was kept, of a host that has nothing else to fetch (samples.py)
+    SAMPLE_TWICE = 9  # the same once more, since it shows another page
+    SAMPLE_CONFIRM = 10  # a canary: it shows that page steadily
 
 
 class HostState(msgspec.Struct, array_like=True):
@@ -91,6 +97,21 @@ class HostState(msgspec.Struct, array_like=True):
     again: tuple[bytes, Look] | None = None  # what the suspected URL has shown now: token and look
     bad: list[int] = []  # slots of this round's failed canaries
     changed: dict[int, tuple[bytes, Look]] = {}  # those of them that say something new in the host's words: token and look
+    every: int = 8  # answers from one sample to the next
+    n_samples: int = 0
+    n_checked: int = 0  # of them were fetched again
+    near: list[int] = []  # samples that are neighbours of bad ones, and were not
+    sample_at: int = 0  # number of the sample that was fetched again last
+    renewed_after: int = 0  # answers when the canary before that was good
+    is_unsure: bool = False  # canaries have changed by themselves, and no other one was fetched since
+    flaps: bool = False  # a wall answers some requests and not others, or comes and goes
+    n_bad: int = 0  # samples that were bad
+    n_flips: int = 0  # samples that showed another page, and their own again when they were fetched once more
+    n_returned: int = 0  # times that canaries had changed and were what they had been again
+    has_changed: bool = False  # a canary's page has changed by itself
+    n_same: int = 0  # times that the suspected URL has shown the same in this round
+    fell: list[tuple[int, int, bytes]] = []  # the last walls that fell unseen: number of the first answer, of the last, and token
+    shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look
 
     @property
     def is_walled(self) -> bool:
@@ -109,6 +130,8 @@ class Candidate(msgspec.Struct, array_like=True):
     is_changing: bool = False  # it proves nothing: it changes with each request
     speaks: int = 0  # whether it uses its host's words, once those are known: vocabulary.Speech
     words: bytes = b""  # its own until then
+    n_links: int = 0
+    before: tuple[bytes, Look, int] | None = None  # what it was before it changed by itself: token, look, `at`
 
 
 class Count(msgspec.Struct, array_like=True):
@@ -282,13 +305,21 @@ def is_of_wall(memory: Memory, queue: bytes, token: bytes) -> bool:
 
 
 def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
-    """Count that a URL is fetched again; return False if that has happened often enough."""
+    """Count that a URL is queued again; return False if that has happened often enough, or if it still waits from the last time."""
     row = queue + _AGAIN + key[SITE:]
     n = (memory.get(row) or b"\0")[0]
-    if n >= most:
+    if n >= min(most, _WAITS):
         return False
-    memory.put(row, bytes([n + 1]))
+    memory.put(row, bytes([(n + 1) | _WAITS]))
     return True
+
+
+def note_came(memory: Memory, queue: bytes, key: bytes) -> None:
+    """Record that a URL was answered, which may have been queued again."""
+    row = queue + _AGAIN + key[SITE:]
+    n = (memory.get(row) or b"\0")[0]
+    if n & _WAITS:
+        memory.put(row, bytes([n ^ _WAITS]))
 
 
 def patience(memory: Memory, queue: bytes, token: bytes, url: str, least: int) -> int:

@@ -3,19 +3,19 @@
 **The canary fails** if it shows another status, a redirect, or a text unlike the kept one (likeness.py). The page alone may have changed,
 so a second canary decides, and a third that was kept before the suspected answers. If all that are asked say something new in their host's
 words that nothing else there says, and are no more like each other than they were, the site has changed and not been walled: that is what
-they are from now on. If two pages have changed otherwise, the first is fetched once more: a page that changes with each request proves
-nothing.
+they are from now on, unless a later canary shows again what it was: then a wall stood in between. If two pages have changed otherwise, the
+first is fetched once more: a page that changes with each request proves nothing.
 
 **The host is walled** if the canaries have failed. What was learned since the last good canary is void. The host is parked, then a canary
 is fetched, and so on until one is good. Then the URLs for which the wall had answered are queued again: those whose answer was that of the
-canaries. If no answer was, or if the canaries' answers differ, all URLs since the last good canary are queued again; if the wall was in
-another language, only those between the last and the next answer in the host's words.
+canaries. If no answer was, or if the canaries' answers differ, samples (checks.py) tell which; few URLs since the last good canary are all
+queued again; if the wall was in another language, only those between the last and the next answer in the host's words.
 
 **The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, more than another time of day or
 another quotation, and the canary is still good, a wall was there and has fallen: the URLs for which it had answered are queued again. The
-same happens if two canaries have failed and the first is good again. If the answer is the same as before, it is the site's own, and the
-next canary for it is asked for only after four times as many. The other groups of alike answers stay in doubt (doubts.py) until one of
-their URLs was fetched again, too.
+same happens if two canaries have failed and the first is good again. If the answer is the same as before, twice in a row of a host's first
+groups, since a wall may answer some requests only, it is the site's own, and the next canary for it is asked for only after four times as
+many. The other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
 
 If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. `_CHANGED` times are enough if no two of its URLs show the
 same, or if it answers that its pages are gone: a site that was rebuilt must not count as walled for ever.
@@ -26,25 +26,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request, Void
-from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, records, vocabulary
-from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, lost
+from thresher.filters.canary import doubts, records, samples, vocabulary
+from thresher.filters.canary.checks import SampleChecks
+from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
-from thresher.filters.canary.sighting import words_for
+from thresher.filters.canary.sighting import is_error, is_page, words_for
 from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
-_MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
+_MOST_RETURNED: Final = 12  # times that canaries may return to what they were: pages that do so more often have two states
+_OF_TWO: Final = 2  # answers that are alike, of which one may be the page's own, shown for another one
+_FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -70,7 +72,7 @@ class Budget:
         return state.n_asked < self.floor + _OF_NEWS * self.share * state.n_answers + state.n_kept / _FOR_ONE
 
 
-class Round:
+class Round(SampleChecks):
     """The requests to one host, from the first canary until the host is accepted or walled."""
 
     def __init__(self, memory: Memory, queue: bytes, state: HostState, budget: Budget) -> None:
@@ -82,9 +84,7 @@ class Round:
             state: That of the host; it is changed, and not written.
             budget: Of requests.
         """
-        self._memory = memory
-        self._queue = queue
-        self._state = state
+        super().__init__(memory, queue, state)
         self._budget = budget
 
     def begin(self, why: bytes, *, is_drained: bool = False, can_wait: bool = True) -> Effects:
@@ -108,6 +108,8 @@ class Round:
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.RECHECK:
             return self._rechecked(found)
+        if state.stage in (Stage.SAMPLE, Stage.SAMPLE_TWICE):
+            return self._on_sample(found)
         if state.stage is Stage.NOISE:
             return self._honest() if self._is_noise(found) else self._fallen()
         candidate = records.candidates(memory, queue).get(state.slot)
@@ -117,27 +119,14 @@ class Round:
         is_walls = found.token in (*state.failed, state.why) and bool(found.token)
         is_foreign = candidate.speaks == Speech.OWN and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         state.is_foreign = state.is_foreign or is_foreign
-        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
+        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links):
             return self._good(found, candidate)
+        before = candidate.before if state.n_returned < _MOST_RETURNED else None
+        if before is not None and found.look is not None and is_like_look(before[1], found.look):
+            return self._returned()
         return self._bad(found, candidate, is_walls=is_walls)
 
     # -- requests
-
-    def _usable(self, *, but: bytes = b"") -> list[int]:
-        return answers.usable(self._memory, self._queue, but=but)
-
-    def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
-        candidate = records.candidates(self._memory, self._queue)[slot]
-        self._state.slot = slot
-        return self._request(candidate.url, candidate.key, stage, can_wait=can_wait)
-
-    def _request(self, url: str, key: bytes, stage: Stage, *, can_wait: bool = False) -> Effects:
-        state = self._state
-        state.stage, state.asked_at, state.is_waiting = stage, state.n_answers, can_wait
-        state.n_asked += 1
-        state.n_of_round += 1
-        records.note_asked(self._memory, self._queue, key)
-        return (Request(url, Purpose.CANARY, can_wait=can_wait),)
 
     def _without(self) -> Effects:
         """Go on without a canary that may not be fetched."""
@@ -152,15 +141,19 @@ class Round:
         state, memory, queue = self._state, self._memory, self._queue
         if state.stage is Stage.SECOND and not state.has_met_wall:
             self._drop(state.first_slot, *state.changed)  # they have changed
+            state.has_changed = True
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
+        state.is_unsure = False
+        if state.stage is Stage.SAMPLE_CONFIRM:
+            return self._confirmed(candidate.at)
         if state.stage is Stage.CONFIRM:
             state.failed = [state.why]
             suspected = records.counts(memory, queue).get(state.why)
             if suspected is not None and suspected.look is not None and state.again is not None:
                 return self._request(suspected.url, suspected.key, Stage.NOISE)
-        if state.stage in (Stage.CONFIRM, Stage.TWICE):
+        if state.stage in (Stage.CONFIRM, Stage.TWICE) or (state.confirms and state.has_met_wall):
             return self._fallen()
         return self._release(is_healthy=True) if state.is_walled else self._clear_next()
 
@@ -168,11 +161,14 @@ class Round:
         """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
         state, memory, queue = self._state, self._memory, self._queue
         state.confirms = False
+        state.n_same = 0
         suspected = records.counts(memory, queue).get(state.why)
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
             state.why, suspected = doubts.worth_a_request(memory, queue, state.n_honest, small_too=small_too)
-        return self._well() if suspected is None else self._request(suspected.url, suspected.key, Stage.RECHECK)
+        if suspected is not None:
+            return self._request(suspected.url, suspected.key, Stage.RECHECK)
+        return (self._check_next() if state.is_drained or state.near else NO_EFFECTS) or self._well()
 
     def _rechecked(self, found: Found) -> Effects:
         """Learn from a suspected URL that was fetched again. The same answer is the site's own; if it is another one, a wall may have
@@ -180,8 +176,14 @@ class Round:
         """
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
-        if found.token == state.why or is_strange or self._is_nearly_suspected(found) or not found.was_asked:
+        if not found.was_asked:
             return self._honest()
+        if found.token == state.why or is_strange or self._is_nearly_suspected(found):
+            state.n_same += 1
+            suspected = records.counts(memory, queue).get(state.why)
+            if suspected is None or state.n_same >= doubts.times(memory, queue, state.why, state.n_honest):
+                return self._honest()
+            return self._request(suspected.url, suspected.key, Stage.RECHECK)
         state.confirms, state.failed, state.again = True, [], (found.token, found.look) if found.look is not None else None
         if state.slot not in records.candidates(memory, queue):
             state.failed = [state.why]
@@ -215,20 +217,21 @@ class Round:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
         state = self._state
         state.told, state.n_walls, state.n_honest = words_for(state.why or state.failed[0]), state.n_walls + 1, 0
+        state.flaps = state.flaps or records.is_of_wall(self._memory, self._queue, state.why)
         return (Void(self._queue), *self._fetch_again(), *self._clear_next())
 
     def _well(self) -> Effects:
-        """Accept the answers until now that are not in doubt: the canary was good."""
+        """Accept the answers until now that are not in doubt: the canary was good. If it has just changed, the next one decides."""
         state = self._state
         was_walled = state.is_walled
         state.stage, state.good_at, state.n_parked, state.since = Stage.IDLE, state.n_answers, 0, 0.0
         state.n_suspects = doubts.clear(self._memory, self._queue)
-        return (NotWalled(self._queue, was_walled),)
+        return () if state.is_unsure and not was_walled else (NotWalled(self._queue, was_walled),)
 
     def _blind(self) -> Effects:
         """Accept the host, because no candidate can show whether it is walled; its answers stay in doubt."""
         self._state.stage, self._state.good_at = Stage.IDLE, self._state.n_answers
-        return (NotWalled(self._queue),)
+        return () if self._state.is_unsure else (NotWalled(self._queue),)
 
     # -- a canary that has failed
 
@@ -239,7 +242,7 @@ class Round:
         state.has_met_wall = state.has_met_wall or is_walls
         if state.stage is Stage.WALLED:
             return self._park(found)
-        if state.stage in (Stage.FIRST, Stage.CONFIRM):
+        if state.stage in (Stage.FIRST, Stage.CONFIRM, Stage.SAMPLE_CONFIRM):
             state.first_slot, state.shown, state.bad = state.slot, found.look, []
         if state.stage is not Stage.TWICE:
             state.bad = [*state.bad, state.slot]
@@ -250,6 +253,7 @@ class Round:
                 return self._fetch(others[0], Stage.SECOND)
         if len(state.changed) == len(state.bad) > 1:
             self._renew()
+            self._leave_sample()
             state.failed = [state.why]
             return self._fallen() if state.confirms else self._clear_next()
         is_page = found.look is not None and state.shown is not None and not is_walls
@@ -284,15 +288,27 @@ class Round:
 
     def _renew(self) -> None:
         """Take canaries that have changed by themselves for what they are now."""
-        found = records.candidates(self._memory, self._queue)
-        for slot, (token, look) in self._state.changed.items():
-            found[slot].token, found[slot].look = token, look
+        state, found = self._state, records.candidates(self._memory, self._queue)
+        state.has_changed = True
+        state.renewed_after, state.is_unsure = state.good_at, not state.is_unsure
+        for slot, (token, look) in state.changed.items():
+            one = found[slot]
+            one.before = one.token, one.look, one.at
+            one.token, one.look, one.at = token, look, state.n_answers
             records.put_candidate(self._memory, self._queue, slot, found[slot])
 
-    def _drop(self, *slots: int) -> None:
-        """Take the pages of these slots no longer for canaries."""
-        for slot in slots:
-            records.drop_candidate(self._memory, self._queue, slot)
+    def _returned(self) -> Effects:
+        """Queue again what was answered since canaries had changed: they show again what they were before, so it was a wall's."""
+        state, memory, queue = self._state, self._memory, self._queue
+        for slot, one in records.candidates(memory, queue).items():
+            if one.before is not None:
+                (one.token, one.look, one.at), one.before = one.before, None
+                records.put_candidate(memory, queue, slot, one)
+        state.told, state.n_walls, state.n_honest, state.failed = words_for(b"P"), state.n_walls + 1, 0, []
+        state.is_unsure, state.n_returned = False, state.n_returned + 1
+        self._was_no_waste()
+        state.near = samples.unknown(memory, queue, state.renewed_after)
+        return (Void(queue), *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
 
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
@@ -315,7 +331,7 @@ class Round:
     def _park(self, found: Found) -> Effects:
         """Park the host, then ask for a canary. If it has failed for long, accept it as it is."""
         state, memory, queue = self._state, self._memory, self._queue
-        state.told = found.told
+        state.told, state.flaps = found.told, False
         if state.n_parked >= (_CHANGED if state.is_changed else _MOST_PARKED):
             state.given_up = True
             for slot in records.candidates(memory, queue):
@@ -337,21 +353,22 @@ class Round:
         again = self._fetch_again()
         return (*again, *(self._clear_next() if is_healthy else self._well()))
 
-    def _fetch_again(self) -> tuple[Effect, ...]:
+    def _fetch_again(self) -> Effects:
         """Queue again what a wall had answered for; its answers are no longer in doubt."""
         state, memory, queue = self._state, self._memory, self._queue
-        state.n_asked -= state.n_of_round  # a wall was found: that was no waste
-        state.n_of_round = 0
+        self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
+        if len(keys) > _FEW and not tokens.intersection(state.failed) and not state.is_foreign and state.why != vocabulary.STRANGE:
+            state.near = samples.unknown(memory, queue, state.good_at)[-1:]
+            keys = samples.since(memory, queue, state.near[0]) if state.near else keys
+        elif is_page(state.why):
+            keys = (*keys, *samples.beside(memory, queue, state, keys))
+        alike = records.counts(memory, queue)
+        for token in filter(None, state.failed):
+            if is_error(token) or state.has_met_wall or (token in alike and alike[token].n > _OF_TWO):
+                records.note_wall(memory, queue, token)
         for token in tokens:
             records.drop_count(memory, queue, token)
-        for token in filter(None, state.failed):
-            records.note_wall(memory, queue, token)
-        for slot, one in records.candidates(memory, queue).items():
-            if one.key in keys and slot != state.slot:
-                records.drop_candidate(memory, queue, slot)
         vocabulary.unlearn(memory, queue)
         state.n_strange = 0
-        chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
-        state.n_again += len(chosen)
-        return (FetchAgain(queue, chosen),)
+        return self._again(keys)

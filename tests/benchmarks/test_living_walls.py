@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from http.client import HTTPConnection
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,8 @@ from benchmarks.living.walls import AFTERMATH, before_recording, blame, through
 
 
 def stood(schedule: Schedule, n_requests: int) -> list[Kind | None]:
-    return [schedule.next() for _ in range(n_requests)]
+    """Return the wall that stands at each request, which it answers or not."""
+    return [(schedule.next(), schedule.standing)[1] for _ in range(n_requests)]
 
 
 def test_every_kind_of_wall_stands_once_before_any_stands_again_and_the_site_is_itself_between_them() -> None:
@@ -44,7 +47,26 @@ def test_a_wall_that_nobody_comes_to_falls_with_time() -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_a_wall_answers_by_itself_or_changes_what_the_site_answers(kind: Kind) -> None:
     answer, html = instead(kind, "/3", random.Random(1)), page(3)
-    assert (answer is None) == (changed(kind, html, random.Random(1)) != html)
+    assert (answer is None) == (changed(kind, html, random.Random(1), [page(7)]) != html)
+
+
+def test_a_wall_answers_every_second_request() -> None:
+    schedule = Schedule(1, lambda: 0.0, [Kind.EVERY_SECOND])
+    answered = [(schedule.next(), schedule.standing) for _ in range(500)]
+    assert not any(one and other for (one, _), (other, _) in pairwise(answered))
+    n_standing = sum(standing is not None for _, standing in answered)
+    assert abs(sum(kind is not None for kind, _ in answered) - n_standing / 2) <= 10
+
+
+def test_a_wall_that_changes_pages_leaves_a_teaser_or_no_links_or_the_words_in_another_order() -> None:
+    html, rng = page(3), random.Random(1)
+    teaser, old = changed(Kind.TEASERS, html, rng), changed(Kind.OLD_STATE, html, rng)
+    assert teaser.count("word3x") == 28, "the first thirty words, two of them the heading's"
+    assert "<a " not in teaser
+    assert changed(Kind.UNLINKED, html, rng) == re.sub('<a href="[^"]*">', "<a>", html)
+    assert sorted(re.findall(r"\w+", old)) == sorted(re.findall(r"\w+", html))
+    assert old == changed(Kind.OLD_STATE, html, rng) != html
+    assert changed(Kind.OTHER_PAGE, html, rng, [page(7)]) == page(7)
 
 
 def test_sessions_are_minted_anew_and_the_site_never_sees_them() -> None:

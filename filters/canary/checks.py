@@ -1,0 +1,165 @@
+"""The part of a round that fetches samples again (samples.py), and the requests of rounds.
+
+A sample that shows another page is fetched once more: if it shows something else then, it changes with each request and proves nothing.
+If it does not, a canary is fetched; only if that is good was the sample's first answer a wall's, or its page has changed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from typing import Final
+
+from thresher.crawler.core.effects import FetchAgain, Request, Void
+from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.canary import answers, records, samples
+from thresher.filters.canary.news import Found
+from thresher.filters.canary.records import HostState, Stage
+from thresher.filters.canary.samples import Finding
+from thresher.filters.canary.sighting import words_for
+from thresher.filters.soft_error.looks import Look
+
+_AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
+_AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
+_ANY: Final = 50  # URLs that may be queued again of each host
+_MOST_AGAIN: Final = 8  # how often one URL may be queued again
+
+
+class Requests:
+    """The requests of a round."""
+
+    def __init__(self, memory: Memory, queue: bytes, state: HostState) -> None:
+        """Take up the requests.
+
+        Args:
+            memory: The filter's memory.
+            queue: Of the host.
+            state: That of the host; it is changed, and not written.
+        """
+        self._memory = memory
+        self._queue = queue
+        self._state = state
+
+    def _usable(self, *, but: bytes = b"") -> list[int]:
+        return answers.usable(self._memory, self._queue, but=but)
+
+    def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
+        candidate = records.candidates(self._memory, self._queue)[slot]
+        self._state.slot = slot
+        return self._request(candidate.url, candidate.key, stage, can_wait=can_wait)
+
+    def _request(self, url: str, key: bytes, stage: Stage, *, can_wait: bool = False) -> Effects:
+        state = self._state
+        state.stage, state.asked_at, state.is_waiting = stage, state.n_answers, can_wait
+        state.n_asked += 1
+        state.n_of_round += 1
+        records.note_asked(self._memory, self._queue, key)
+        return (Request(url, Purpose.CANARY, can_wait=can_wait),)
+
+    def _was_no_waste(self) -> None:
+        """Take this round's requests from those that found no wall."""
+        state = self._state
+        state.n_asked -= state.n_of_round
+        state.n_of_round = 0
+
+    def _drop(self, *slots: int) -> None:
+        """Take the pages of these slots no longer for canaries."""
+        for slot in slots:
+            records.drop_candidate(self._memory, self._queue, slot)
+
+    def _again(self, keys: Collection[bytes], most: int = _AGAIN) -> Effects:
+        """Queue these URLs again; their pages are no canaries and no samples.
+
+        Args:
+            keys: Of the URLs.
+            most: Not if so many times as many were queued again as the host has URLs: then it answers now this, now that, by itself.
+        """
+        state, memory, queue = self._state, self._memory, self._queue
+        found = records.candidates(memory, queue)
+        self._drop(*(slot for slot, one in found.items() if one.key in keys and slot != state.slot))
+        samples.forget(memory, queue, state, keys)
+        left = max(0, most * (state.n_answers - state.n_again) + _ANY - state.n_again)
+        chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN))
+        state.n_again += len(chosen)
+        return (FetchAgain(queue, chosen),)
+
+
+class SampleChecks(Requests, ABC):
+    """Fetches samples of a host that has nothing else to fetch again."""
+
+    def begin_check(self) -> Effects:
+        """Begin a round with a sample; nothing if none is due."""
+        self._state.n_of_round, self._state.is_drained, self._state.why = 0, True, b""
+        return self._check_next()
+
+    def _check_next(self) -> Effects:
+        """Fetch the next sample; nothing if none is due."""
+        state = self._state
+        due = samples.next_due(self._memory, self._queue, state)
+        if due is None:
+            return NO_EFFECTS
+        state.sample_at = due[0]
+        return self._request(due[1].url, due[1].key, Stage.SAMPLE)
+
+    @abstractmethod
+    def _clear_next(self) -> Effects:
+        """Go on with the round: the host is well, as far as is known."""
+
+    @abstractmethod
+    def _blind(self) -> Effects: ...
+
+    def _on_sample(self, found: Found) -> Effects:
+        """Learn from a sample that was fetched again."""
+        state = self._state
+        sample = samples.sample_at(self._memory, self._queue, state.sample_at)
+        if sample is None:
+            return self._clear_next()
+        if not found.was_asked or not samples.is_other(sample, found.token, found.look, found.n_links):
+            state.n_flips += state.stage is Stage.SAMPLE_TWICE
+            return self._closed(Finding.SAME)
+        if state.stage is Stage.SAMPLE:
+            state.shows = found.token, found.look
+            return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
+        if _is_unsteady(state.shows, found):
+            return self._closed(Finding.UNCLEAR)
+        usable = [slot for slot, one in records.candidates(self._memory, self._queue).items() if one.key != sample.key]
+        state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
+        canary = next((slot for slot in self._usable() if slot in usable), None)
+        return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
+
+    def _closed(self, finding: Finding) -> Effects:
+        samples.close(self._memory, self._queue, self._state, self._state.sample_at, finding)
+        return self._clear_next()
+
+    def _leave_sample(self) -> None:
+        """Take the sample that is being checked, if one is, for a page that has changed with the canaries."""
+        sample = samples.sample_at(self._memory, self._queue, self._state.sample_at)
+        if sample is not None and sample.found is Finding.NOTHING:
+            samples.close(self._memory, self._queue, self._state, self._state.sample_at, Finding.UNCLEAR)
+
+    def _confirmed(self, at: int) -> Effects:
+        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
+        state = self._state
+        if min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
+            return self._closed(Finding.UNCLEAR)
+        return self._bad_sample()
+
+    def _bad_sample(self) -> Effects:
+        """Queue again what was answered around a sample, while the host is well."""
+        state, memory, queue = self._state, self._memory, self._queue
+        state.n_bad += 1
+        around = samples.bad(memory, queue, state, state.sample_at)
+        effects: Effects = ()
+        if around.is_new_wall:
+            state.told, state.n_walls, state.n_honest = words_for(b"P"), state.n_walls + 1, 0
+            effects = (Void(queue),)
+        self._was_no_waste()
+        return (*effects, *self._again(around.keys, _AGAIN_OF_SAMPLES), *self._clear_next())
+
+
+def _is_unsteady(shown: tuple[bytes, Look | None], then: Found) -> bool:
+    """Return whether two answers in a row show two pages."""
+    token, look = shown
+    return token != then.token and (look is None or then.look is None or samples.differ(look, then.look))

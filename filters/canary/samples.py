@@ -1,0 +1,282 @@
+"""Samples: one page of eight of a host, kept to be compared with what its URL shows when the host has nothing else to fetch.
+
+A wall need not answer alike, nor in other words than its host's: of each page a teaser stays, or no link; an old state of the site
+answers, or another of its pages. Canaries do not notice such a wall once it has fallen. So when a host has nothing else to fetch, some
+samples are fetched again, those farthest from the ones that were fetched before: one of four, `_MOST` at most; all on a host that had a
+wall.
+
+A sample that shows something else twice in a row, while a canary is good and an older page has not changed, is **bad**. The answers beside
+it are fetched again, and what showed the same as one of these: a copy may have been dropped for the sake of what a wall showed elsewhere.
+Its neighbours are fetched, too. Two bad neighbours are a wall, three where a canary has changed by itself; a bad sample alone may be a page
+that has changed.
+
+    queue ‖ "P" ‖ number 4     → Sample: a page, by the number of its answer
+    queue ‖ "O" ‖ number / 64  → 64 times key 8 ‖ token 8: the host's answers in their order, the last `_LONGEST`
+
+Memory: 16 bytes an answer, and 700 a sample: 100 bytes an answer, until a host has `_SAMPLES`; then every second one is dropped. Time: 2 µs
+an answer, 30 a sample.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+from thresher.crawler.core.ports import Memory
+from thresher.filters.canary.likeness import MOST_LOST, has_other_links, lost
+from thresher.filters.canary.news import Seen
+from thresher.filters.canary.records import KEPT, QUEUE, SITE, HostState
+from thresher.filters.canary.sighting import TOKEN, is_page
+from thresher.filters.soft_error.looks import Look
+
+_SAMPLES: Final = 256  # of a host; twice as many answers lie between two of them from then on
+_STEP: Final = 3  # places, of `every`, by which that of a sample moves on
+_FOR_ONE: Final = 4  # samples for each that is fetched again on a host that never had a wall
+_MOST: Final = 4  # of these
+_MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
+_FELL: Final = 8  # walls that are remembered
+_TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
+_RUN: Final = 2  # bad samples in a row that are a wall
+_RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
+_FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
+_SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; what more of them show is the host's own
+_SAMPLE, _ORDER = b"P", b"O"
+_ROW: Final = 64
+_LONGEST: Final = 512 * _ROW
+_ENTRY: Final = SITE + TOKEN
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Finding(IntEnum):
+    """What a sample has shown when it was fetched again."""
+
+    NOTHING = 0  # it was not
+    SAME = 1
+    UNCLEAR = 2  # it changes with each request, or no older page is as it was
+    BAD = 3
+    OF_WALL = 4  # one of a run of bad ones
+
+
+class Sample(msgspec.Struct, array_like=True):
+    """A page as it was when it was fetched."""
+
+    url: str
+    key: bytes
+    token: bytes
+    look: Look
+    n_links: int
+    found: Finding = Finding.NOTHING
+
+
+class Range(msgspec.Struct, frozen=True):
+    """The answers around a bad sample."""
+
+    keys: tuple[bytes, ...]  # of the URLs that are to be fetched again
+    is_new_wall: bool  # it makes a run of bad samples long enough
+
+
+def is_wanted(state: HostState) -> bool:
+    """Return whether the next page of a host becomes a sample: one of `every`, each time at another place, as sites have periods, too."""
+    turn, place = divmod(state.n_answers + 1, state.every)
+    return place == _STEP * turn % state.every
+
+
+def note(memory: Memory, seen: Seen, state: HostState) -> None:
+    """Record an answer, the `state.n_answers`-th one of its host."""
+    queue, n = seen.queue, state.n_answers
+    row = _order_row(queue, n)
+    entry = seen.key[SITE:] + seen.token.ljust(TOKEN, b"\0")
+    memory.put(row, (memory.get(row) or bytes(_ENTRY) * (n % _ROW)) + entry, weight=KEPT)
+    if n % _ROW == 0 and n >= _LONGEST:
+        memory.delete(_order_row(queue, n - _LONGEST))
+    if seen.sample is None or not is_page(seen.token):
+        return
+    _put(memory, queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
+    state.n_samples += 1
+    if state.n_samples > _SAMPLES:
+        state.every *= 2
+        unknown = [at for at, sample in _all(memory, queue) if sample.found is Finding.NOTHING]
+        for at in unknown[::2]:
+            memory.delete(_key(queue, at))
+        _count(memory, queue, state)
+
+
+def is_due(state: HostState) -> bool:
+    """Return whether one more sample of a host that has nothing else to fetch is to be fetched again."""
+    if state.n_flips >= max(_FLIPS, state.n_bad):
+        return False
+    return bool(state.near) or state.n_checked < _n_wanted(state)
+
+
+def next_due(memory: Memory, queue: bytes, state: HostState) -> tuple[int, Sample] | None:
+    """Return the next sample that is to be fetched again, by its number; None if none is."""
+    if not is_due(state):
+        return None
+    found = dict(_all(memory, queue))
+    state.n_samples, state.n_checked = len(found), sum(one.found is not Finding.NOTHING for one in found.values())
+    state.near = [at for at in state.near if at in found and found[at].found is Finding.NOTHING]
+    if not is_due(state):
+        return None
+    unknown = [at for at, one in found.items() if one.found is Finding.NOTHING]
+    known = [0, state.n_answers + 1, *(at for at, one in found.items() if one.found is not Finding.NOTHING)]
+    at = state.near[0] if state.near else max(unknown, key=lambda at: (min(abs(at - other) for other in known), -at))
+    return at, found[at]
+
+
+def sample_at(memory: Memory, queue: bytes, at: int) -> Sample | None:
+    value = memory.get(_key(queue, at))
+    return None if value is None else _SAMPLE_ROWS.decode(value)
+
+
+def first_same(memory: Memory, queue: bytes) -> int:
+    """Return the number of the oldest sample that has shown the same again; more than there are answers if none has."""
+    return min((at for at, sample in _all(memory, queue) if sample.found is Finding.SAME), default=1 << 62)
+
+
+def is_other(sample: Sample, token: bytes, look: Look | None, n_links: int) -> bool:
+    """Return whether an answer shows another page than a sample did, or hardly any links where there were some, or the reverse."""
+    if look is not None and has_other_links(sample.n_links, n_links):
+        return True
+    if token == sample.token or look is None:
+        return token != sample.token
+    return differ(sample.look, look)
+
+
+def differ(one: Look, later: Look) -> bool:
+    """Return whether a page has lost much of what it was, or has become another by what it has got since."""
+    return lost(one, later) > MOST_LOST or lost(later, one) > _MOST_GAINED
+
+
+def close(memory: Memory, queue: bytes, state: HostState, at: int, found: Finding) -> None:
+    """Record what a sample has shown."""
+    sample = sample_at(memory, queue, at)
+    if sample is not None:
+        sample.found = found
+        _put(memory, queue, at, sample)
+    _count(memory, queue, state)
+
+
+def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
+    """Record that a sample is bad; return what is to be fetched again."""
+    found = dict(_all(memory, queue))
+    before = max((other for other in found if other < at), default=0)
+    after = min((other for other in found if other > at), default=state.n_answers + 1)
+    ill = [other for other in (before, after) if other in found and found[other].found >= Finding.BAD]
+    run = _run(found, at)
+    is_wall = len(run) >= (_RUN_OF_CHANGING if state.has_changed else _RUN)
+    is_new = is_wall and not any(found[other].found is Finding.OF_WALL for other in run)
+    for other in run if is_wall else (at,):
+        close(memory, queue, state, other, Finding.OF_WALL if is_wall else Finding.BAD)
+    state.near += [other for other in (before, after) if other in found and found[other].found is Finding.NOTHING]
+    first = before if before in ill else max(before, at - state.every)
+    last = after if after in ill else min(after, at + state.every)
+    return Range(_between(memory, queue, first, last), is_new)
+
+
+def _run(found: dict[int, Sample], at: int) -> list[int]:
+    """Return a bad sample, and the bad ones on either side of it without another one between."""
+    ordered = sorted(found)
+    place = ordered.index(at)
+    run = [at]
+    for side in (reversed(ordered[:place]), ordered[place + 1 :]):
+        run += itertools.takewhile(lambda other: found[other].found >= Finding.BAD, side)
+    return run
+
+
+def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> tuple[bytes, ...]:
+    """Return what else a wall may have answered that fell before it was seen.
+
+    Walls that stood at the same time are one, which does not answer alike: what lies between its answers may be its own, too.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        state: That of the host.
+        keys: Of the URLs for which it answered.
+    """
+    ats = [at for at, (key, _) in _answers(memory, queue) if queue[:SITE] + key in keys]
+    if not ats:
+        return ()
+    here = min(ats), max(ats), state.why
+    others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1] and there[2] != state.why]
+    state.fell = [*(there for there in state.fell if there not in others), here][-_FELL:]
+    if not others:
+        return ()
+    first, last = min(there[0] for there in (here, *others)), max(there[1] for there in (here, *others))
+    state.fell[-1] = first, last, b""
+    return tuple(key for key in _between(memory, queue, first - 1, last + 1) if key not in keys)
+
+
+def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:
+    """Return the URLs of the answers after the `n`-th one, and others that showed the same as one of these."""
+    return _between(memory, queue, n, 1 << 32)
+
+
+def unknown(memory: Memory, queue: bytes, n: int) -> list[int]:
+    """Return the numbers of the samples after the `n`-th answer that were not fetched again."""
+    return [at for at, sample in _all(memory, queue) if at > n and sample.found is Finding.NOTHING]
+
+
+def forget(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> None:
+    """Drop the samples of URLs that are fetched again, if they were not compared yet."""
+    for at, sample in list(_all(memory, queue)):
+        if sample.key in keys and sample.found is Finding.NOTHING:
+            memory.delete(_key(queue, at))
+    _count(memory, queue, state)
+
+
+def _between(memory: Memory, queue: bytes, first: int, last: int) -> tuple[bytes, ...]:
+    """Return the URLs whose last answers lie between two numbers, and others that showed the same as one of these."""
+    order = dict(_answers(memory, queue))
+    last_of = {key: at for at, (key, _) in order.items()}
+    within = {at for at, (key, _) in order.items() if first < at < last and last_of[key] == at}
+    tokens = {order[at][1] for at in within} - {bytes(TOKEN)}
+    alike = Counter(token for at, (_, token) in order.items() if at not in within and token in tokens)
+    also = {at for at, (key, token) in order.items() if 0 < alike[token] <= _SHARED and at not in within and last_of[key] == at}
+    return tuple(dict.fromkeys(queue[:SITE] + order[at][0] for at in sorted(within | also)))
+
+
+def _answers(memory: Memory, queue: bytes) -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+    """Yield the answers of a host by their numbers: the last 8 bytes of the URL's key, and the token."""
+    for row, value in memory.scan(queue + _ORDER):
+        first = int.from_bytes(row[QUEUE + 1 :], "big") * _ROW
+        for i in range(len(value) // _ENTRY):
+            entry = value[i * _ENTRY : (i + 1) * _ENTRY]
+            yield first + i, (entry[:SITE], entry[SITE:])
+
+
+def _n_wanted(state: HostState) -> int:
+    if state.n_walls:
+        return state.n_samples
+    return min(_MOST << min(state.n_bad, _TWICE), state.n_samples // (1 if state.n_bad else _FOR_ONE))
+
+
+def _count(memory: Memory, queue: bytes, state: HostState) -> None:
+    found = [sample.found for _, sample in _all(memory, queue)]
+    state.n_samples, state.n_checked = len(found), len(found) - found.count(Finding.NOTHING)
+
+
+def _all(memory: Memory, queue: bytes) -> Iterator[tuple[int, Sample]]:
+    for row, value in memory.scan(queue + _SAMPLE):
+        yield int.from_bytes(row[QUEUE + 1 :], "big"), _SAMPLE_ROWS.decode(value)
+
+
+def _put(memory: Memory, queue: bytes, at: int, sample: Sample) -> None:
+    memory.put(_key(queue, at), _encode(sample), weight=KEPT)
+
+
+def _key(queue: bytes, at: int) -> bytes:
+    return queue + _SAMPLE + at.to_bytes(4, "big")
+
+
+def _order_row(queue: bytes, at: int) -> bytes:
+    return queue + _ORDER + (at // _ROW).to_bytes(4, "big")
+
+
+_SAMPLE_ROWS = msgspec.msgpack.Decoder(Sample)
