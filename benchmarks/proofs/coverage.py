@@ -1,8 +1,9 @@
 """Which branches the tests take: `python -m benchmarks.proofs.coverage [--whole [--keep DIR]] [--lowest N] [-- PYTEST'S OPTIONS…]`.
 
-Without `--whole`: the folders in `UNITS` and their own tests, without those that simulate whole crawls (tests/simulations). This is a short
-step of CI. With `--whole`: all tests, and every process that they start and that ends by itself; a process that is killed leaves no record.
-Prints the share of lines and branches taken, and the files with the lowest shares.
+Without `--whole`: the folders in `UNITS` and their own tests, without those that run the same code again and again: simulations of whole
+crawls (tests/simulations), comparisons of native code with Python (tests/native). This is a short step of CI. With `--whole`: all tests,
+and every process that they start and that ends by itself; a process that is killed leaves no record. Prints the share of lines and branches
+taken, and the files with the lowest shares.
 
 While branches are recorded tests take two to three times the CPU time: some 17 minutes of it for the whole suite. So the whole suite is run
 folder by folder, and with `--keep DIR` the record of each folder stays in DIR: the next call with the same DIR runs only the folders that

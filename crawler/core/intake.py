@@ -1,6 +1,6 @@
 """Puts new URLs into their host queues: one at a time, or a page's links as columns.
 
-`push_links` has the same effect as `push` of each link in turn; tests/core/test_core_frontier_links.py compares the two.
+`push_links` has the same effect as `push` of each link in turn; tests/simulations/test_core_frontier_links.py compares the two.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def test_a_srcset_is_read_as_the_standard_has_it() -> None:
 
 def test_hostile_bodies_are_read_in_bounded_time_and_number() -> None:
     """Nested blocks cause no recursion; inline, empty or very long URLs are left out; those beyond the limit are counted."""
-    assert of_css("{(" * 100_000 + "url(a)") == ["a"]
+    assert of_css("{(" * 20_000 + "url(a)") == ["a"]
     long = b"<img src='" + b"x" * 70_000 + b"'>"
     body = b"<link rel=icon href=i>" + long + b"<img src=' data:x'><img src=JavaScript:x><img src='#a'><img src=''>" + b"<img src=a>" * 3
     assert needs(body + b"<img src=b><img src=c>", "", "text/html", 3) == Needs("", ["i", "a", "b"], 1)
