@@ -13,6 +13,7 @@ import signal
 import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Generator, Iterator
+from itertools import chain, groupby, islice
 
 import forking
 import pytest
@@ -71,7 +72,9 @@ sys.addaudithook(_watch)
 
 
 # folders whose files take longest: several workers begin with them, so that none is left over with one when the others have ended
-_LONGEST = ("machines", "crash", "tests", "stories", "benchmarks", "cli", "storage")
+_LONGEST = ("tests", "stories", "benchmarks", "cli", "storage")
+_WAITING = ("machines", "crash")  # folders whose tests mostly wait: if all workers ran them at once, the cores would be idle
+_BETWEEN = 3  # other files for each that waits
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,9 +86,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files that take long first."""
+    """Put files that take long first, and files that wait among them."""
     ranks = {name: rank for rank, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.parent.name, len(ranks)))
+    files = [list(of) for _, of in groupby(items, lambda item: item.path)]
+    waiting = [of for of in files if of[0].path.parent.name in _WAITING]
+    others = iter([of for of in files if of[0].path.parent.name not in _WAITING])
+    spread = [of for first in waiting for of in (first, *islice(others, _BETWEEN))]
+    items[:] = chain.from_iterable((*spread, *others))
 
 
 def pytest_unconfigure() -> None:
