@@ -8,7 +8,7 @@ that the panel judged a copy or a soft error; and a page whose text, without wha
 the shape (pattern_yield/news.py). After `max_per_prefix` such answers the shape is spent, unless one answer in twenty was new. This is an
 opinion: its URLs are held (filters/tail/), both those found from now on and those in the queue, when they are about to be requested. A
 calendar (URLs with dates of one form) is spent after `max_calendar` such answers. After ten times as many answers of any kind its URLs are
-refused: calendars never end, and the limit is the user's own.
+refused: a calendar never ends, and the user has set this limit.
 
 Only answers count. A URL that is queued, held by a filter or the alias of another one adds nothing to the counts, so a forum of any size is
 fetched whole as long as its topics are new, however fast its links are found. A page that only one filter dropped counts neither way, and

@@ -4,12 +4,12 @@
          ─ clusters ───────────────┼─ compared with the list's pages ─ contexts ─ ranked
          ─ parameters, universal ──┘
 
-A rule that the list refutes is dropped: one whose agreement is, by its whole interval, below that of a valid rule, in both directions. A
-rule with no known pair, or of which more pairs differ than may, too few to be sure, or whose pairs are no more alike than others, is
-`unproven`; such rules come after all for which the list speaks.
+A rule is dropped if the list refutes it in both directions: the whole interval of its agreement lies below that of a valid rule. A rule is
+`unproven` if none of its pairs is known, if too many of them differ but there are too few to be sure, or if they are no more alike than
+other pages. Unproven rules come after all rules that the list supports.
 
-Rules are ranked by their support, times the lower bound of their agreement, times the share of their URLs whose target is in the list, and
-times 1 to ½ the fewer of their pairs agree word for word. (Targets that are not in the list may not exist.)
+Rules are ranked by a product: their support, the lower bound of their agreement, the share of their URLs whose target is in the list (other
+targets may not exist), and a factor that falls from 1, if all of their pairs agree word for word, to ½, if none does.
 
 Time: linear in the list; at 15,000 URLs about 0.2 ms a URL, at most (benchmarks/speed/dust_mining.py).
 """

@@ -18,7 +18,7 @@ number of classes; tested one by one, each class would need as many.
 
 **Beliefs.** The capital is divided among four yields: 0, .15 τ, .4 τ, .7 τ. One good draw loses all that was bet on 0. Before any draw the
 gambler may stop betting on a stratum, or begin again; that decision may depend on past draws only. Draws without a bet are no evidence. If
-a test cannot be won any more, a new one begins with the k-th part of α (`error_of`): together they never spend more than α.
+a test cannot be won any more, a new one begins with a smaller part of α (`error_of`): all tests together never spend more than α.
 
 It is assumed that the worth of a URL does not change. If other fetches make a URL worthless (its text was found elsewhere), less is left
 than the bound says.

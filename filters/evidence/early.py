@@ -1,7 +1,7 @@
 """The first items of a host, listed until one of them may matter.
 
-To learn from an answer takes time and several records, and from the first answers of a host nothing follows: there are too few of them to
-believe anything. Most hosts of the web never have more. So a filter only lists the first items of a host (its pages, its answers), and
+To learn from an answer takes time and several records. But nothing can be concluded from the first few answers of a host, and most hosts of
+the web never have more than a few. So a filter only lists the first items of a host (its pages, its answers), and
 learns from them, in their order,
 
     when an item comes that cannot be listed: it is like a listed one, for example, so that something may be believed soon
@@ -107,9 +107,9 @@ class RowList(EarlyList[T]):
         """Read it.
 
         Args:
-            key: Of the record.
-            decoder: Of the items.
-            weight: Of the record in the filter's memory: it must not be dropped before what is learned.
+            key: Key of the record.
+            decoder: Decodes the items.
+            weight: Weight of the record in the filter's memory. It must be high enough that what was learned is dropped before the list.
         """
         self._memory, self._key, self._weight = memory, key, weight
         value = memory.get(key)
@@ -123,7 +123,10 @@ class RowList(EarlyList[T]):
 
 
 class LastWritten(Generic[H]):
-    """The head that was written last, for one who reads the same bytes: it is taken once, since it can be changed."""
+    """Keeps the head that was written last, so that the next read of the same bytes need not decode them.
+
+    It is given out once only, since whoever gets it may change it.
+    """
 
     def __init__(self) -> None:
         self._value: bytes = b""

@@ -10,7 +10,7 @@ without.
 
 Weights. Where soft errors are rare, log10 I does harm: many hosts with one URL each, which all redirect to a portal, look like soft errors.
 `best_weights` reduces k1 only, by the area under the ROC of the labels. This is a trade-off: on a simulated log of 41,515 redirects, 10 %
-of them soft, k1 = ¼ brings precision from .56 to .95 and recall from 1.0 to .89, since farms, hosts of one URL too, are lost
+of them soft, k1 = ¼ raises precision from .56 to .95 and lowers recall from 1.0 to .89: farms, also of hosts with one URL, are missed
 (benchmarks/quality/soft_errors_log.py).
 
 Time: 0.3 s a million pairs for a curve.
@@ -28,7 +28,7 @@ from thresher.filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, Pai
 Labels = npt.NDArray[np.bool_]
 
 MIN_LABELLED = 10  # pairs with a proxy label, below which nothing is calibrated
-MIN_J = 0.3  # recall - false-positive rate that a chosen threshold must reach; a coin reaches 0
+MIN_J = 0.3  # recall - false-positive rate that a chosen threshold must reach; guessing at random reaches 0
 _FLAT = 0.98  # share of the largest J that the chosen threshold must reach
 _K1 = (1.0, 0.75, 0.5, 0.25)
 

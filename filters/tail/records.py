@@ -1,4 +1,4 @@
-"""The small records of a host's tail. The store keeps each by its key; nothing here knows how.
+"""The small records of a host's tail. The store keeps each under its key; this module does not depend on how.
 
     tail host    queue                          → HostTail
     tail class   queue, holder                  → TailClass
