@@ -17,7 +17,7 @@ class Advice:
     """The suggestion for a site.
 
     Attributes:
-        depth: Greatest depth that is worth crawling; None: no fetch is a reason not to go deeper.
+        depth: Greatest depth that is worth crawling; None: nothing that was fetched is a reason to stop anywhere.
     """
 
     depth: int | None

@@ -1,7 +1,7 @@
 """Records of one site in a filter's memory (key: the site's 8 bytes, then)
 
-    h                   → Head: limits, kinds of URLs that were met, levels, vocabulary; or the first pages (early.py)
-    p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
+    h                   → SiteHead: limits, kinds of URLs that were met, levels, vocabulary; or the first pages (early.py)
+    p ‖ hash of a form  → PlaceCounts (filters/depth_cutoff/evidence.py)
     t ‖ hash of a form  → table of the word pairs that a directory has shown
     w ‖ hash of a URL   → it showed nothing new; POOR: and only worthless pages had named it
     b ‖ hash of a URL   → only worthless pages have named it; POOR: the first of them was POOR itself, or of the URL's pattern

@@ -1,8 +1,8 @@
 """Records of one site's patterns in a filter's memory (key: the site's 8 bytes, then)
 
-    h                     → Head: the run, the site's vocabulary; or the site's first pages, while nothing else is known of it
+    h                     → SiteHead: the run, the site's vocabulary; or the site's first pages, while nothing else is known of it
     p ‖ hash of a form    → Pattern: its evidence, and what it showed lately
-    s ‖ URL's hash        → Source: a page or redirect whose links are not settled yet
+    s ‖ URL's hash        → LinkSource: a page or redirect whose links are not settled yet
     t ‖ text's hash       → hash of the URL that was kept with it (only if no other filter finds copies)
 
 A pattern takes 100 bytes, 80 of them for what it showed lately.

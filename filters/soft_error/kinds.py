@@ -52,7 +52,7 @@ _SHELL = 20  # words of an empty shell
 class WordHint(NamedTuple):
     """What a page's words suggest."""
 
-    kind: str = ""  # a Kind; "": nothing
+    kind: str = ""  # an ErrorKind; "": nothing
     is_strong: bool = False  # the title says it, or two phrases say it and there is hardly any other text
 
 

@@ -1,13 +1,13 @@
 """The filter's records beside the counts of the redirect log (stream.py), and the texts of its verdicts.
 
-    site 8 ‖ "P" ‖ hash of a place 8                   → Directory: requests and answers there, and what was found since
-    site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages, its home
-    site 8 ‖ "A" ‖ hash of a URL 8                     → Asked: why a request was made that is not answered yet
-    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → Suspect: to be judged by an answer there
-    site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks to which a redirect led
-    site 8 ‖ "L" ‖ URL 8                               → Label: the verdict on a URL that redirected
+    site 8 ‖ "P" ‖ hash of a place 8                   → ProbedPlace: requests and answers there, and what was found since
+    site 8 ‖ "H" ‖ hash of a host 8                    → ProbedHost: probes of the day and where they ended, texts of its error pages, home
+    site 8 ‖ "A" ‖ hash of a URL 8                     → OpenRequest: why a request was made that is not answered yet
+    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → SuspectPage: to be judged by an answer there
+    site 8 ‖ "T" ‖ URL 8                               → RedirectTarget: how a page looks to which a redirect led
+    site 8 ‖ "L" ‖ URL 8                               → RedirectLabel: the verdict on a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors whose targets have this form
-    site 8 ‖ "J" ‖ URL 8                               → Hop: why a request's redirect is followed
+    site 8 ‖ "J" ‖ URL 8                               → FollowedRedirect: why a request's redirect is followed
     site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (sharing.py)
     site 8 ‖ "E" ‖ hash of a host and a text 8         → Echo: pages with this text, apart from words that quote their URLs
     site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page without quotes; 0 once another has more or fewer

@@ -90,7 +90,7 @@ class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
 class SoftErrorEvidence(msgspec.Struct, frozen=True):
     """The evidence for a soft error, if there is any."""
 
-    kind: str = ""  # a Kind; "": nothing
+    kind: str = ""  # an ErrorKind; "": nothing
     probe: str = ""
     is_said: bool = False  # found by the target's own words: an honest answer to the probe does not refute it
 
