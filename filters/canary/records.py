@@ -185,20 +185,14 @@ class FirstAnswers(PackedList):
     def __init__(self, memory: Memory, queue: bytes) -> None:
         super().__init__(memory, queue + _EARLY, KEPT, self.most)
         self._site = queue[:SITE]
-
-    @property
-    def n_kept(self) -> int:
-        """How many of them were kept."""
-        return self.tail(_SUMS)[0] if len(self) else 0
-
-    @property
-    def has_own(self) -> bool:
-        """Whether a candidate uses the host's words."""
-        return len(self) > 0 and self.tail(1) != b"\0"
+        sums = self.tail(_SUMS) or bytes(_SUMS)
+        self.n_kept = sums[0]  # how many of them were kept
+        self.has_own = sums[1] > 0  # whether a candidate uses the host's words
 
     def add(self, answer: EarlyAnswer, *, has_own: bool) -> None:
         """List one more answer."""
-        self.append(answer.packed() + bytes((self.n_kept + answer.is_kept, has_own)))
+        self.n_kept, self.has_own = self.n_kept + answer.is_kept, has_own
+        self.append(answer.packed() + bytes((self.n_kept, has_own)))
 
     def answers(self) -> list[EarlyAnswer]:
         """Return them in their order."""

@@ -103,17 +103,19 @@ class PackedList:
         self._rows: list[bytes] = []
         value = memory.get(key)
         self.is_open = value != _CLOSED
+        self._n = 0
         while value:
             self._rows.append(value)
+            self._n += value[0]
             value = memory.get(self._row_key(len(self._rows))) if value[0] >= _IN_ROW else None
 
     def __len__(self) -> int:
-        return (len(self._rows) - 1) * _IN_ROW + self._rows[-1][0] if self._rows else 0
+        return self._n
 
     @property
     def has_room(self) -> bool:
         """Whether one more item may be listed."""
-        return self.is_open and len(self) < self._most
+        return self.is_open and self._n < self._most
 
     def may_have(self, part: bytes) -> bool:
         """Return whether an item may contain these bytes: never wrong if it returns False."""
@@ -136,8 +138,9 @@ class PackedList:
 
     def append(self, item: bytes) -> None:
         """List one more item, of 65,535 bytes at most."""
-        if not self._rows or self._rows[-1][0] >= _IN_ROW:
+        if self._n == len(self._rows) * _IN_ROW:
             self._rows.append(bytes(_HEADER))
+        self._n += 1
         last = self._rows[-1]
         self._rows[-1] = bytes((last[0] + 1,)) + last[_HEADER:] + len(item).to_bytes(_LENGTH, "big") + item
         self._memory.put(self._row_key(len(self._rows) - 1), self._rows[-1], self._weight)
@@ -150,7 +153,7 @@ class PackedList:
         for i in range(1, len(self._rows)):
             self._memory.delete(self._row_key(i))
         self._memory.put(self._key, _CLOSED, self._weight)
-        self._rows, self.is_open = [], False
+        self._rows, self._n, self.is_open = [], 0, False
         return items
 
     def _row_key(self, i: int) -> bytes:
