@@ -77,10 +77,11 @@ class Canaries:
         via, look, also, sample, n_links, speaks, words = url.via if url.hops else b"", None, None, None, 0, 0, b""
         if page is not None:
             speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
-            look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
+            wanted = self._part.wanted(queue, self._memory, speaks, shown.token)
+            look = look_of(page) if is_kept and wanted.look else None
             n_links = len(page.links)
-            sample = look_of(page) if page.status == 200 and self._part.wants_sample(queue, self._memory) else None
-            also = look_of(page) if sighting.is_page(shown.token) and self._part.is_counted(queue, self._memory, shown.token) else None
+            sample = look_of(page) if page.status == 200 and wanted.sample else None
+            also = look_of(page) if wanted.shown and sighting.is_page(shown.token) else None
         return self._told(
             self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also, sample, n_links)
         )

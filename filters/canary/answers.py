@@ -23,13 +23,45 @@ class AnswerGroup(NamedTuple):
     wanted: int  # answers in it that ask for a canary
 
 
+class Wanted(NamedTuple):
+    """What is wanted of the next page of a host."""
+
+    look: bool  # if it is kept: it becomes a candidate
+    sample: bool  # it becomes a sample
+    shown: bool  # it shows what was counted since the last good canary
+
+
 def opened(memory: Memory, queue: bytes, first: FirstAnswers) -> HostState:
     """Return a host's state, after its first answers were learned from."""
-    answers = first.take()
-    state = records.read_state(memory, queue)
+    has_own = first.has_own
+    answers = first.close()
+    state = records.stored_state(memory, queue) or HostState()
     for answer in answers:
         learn(memory, early.told(queue, answer), state)
+        state.n_samples += answer.is_sample
+    state.has_own = state.has_own or has_own
     return state
+
+
+def enter(memory: Memory, seen: Seen, first: FirstAnswers, share: float) -> bool:
+    """List an answer with a host's first ones, and keep what is needed of its page; return whether it could be listed.
+
+    Args:
+        memory: The filter's memory.
+        seen: The answer.
+        first: Answers listed until now.
+        share: Of answers that may be canaries.
+    """
+    answer = early.entry(seen, first, share)
+    if answer is None:
+        return False
+    state = HostState(len(first) + 1, has_own=first.has_own) if seen.look is not None or seen.words else None
+    if state is not None and seen.is_kept:
+        _learn_page(memory, seen, state)
+    if answer.is_sample:
+        samples.keep(memory, seen, len(first) + 1)
+    first.add(answer, has_own=first.has_own if state is None else state.has_own)
+    return True
 
 
 def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
@@ -58,26 +90,38 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
         n_alike = records.count_run(memory, queue, token, state.n_strange, seen.url, seen.key, least)
     if seen.is_kept:
         state.n_kept += 1
-        if seen.look is not None:
-            keep(memory, seen, state)
-        if seen.words and vocabulary.learn(memory, queue, seen.words):
-            _judge_candidates(memory, queue, state)
+        _learn_page(memory, seen, state)
     wanted = doubts.LARGE if is_walls and state.flaps else least if is_walls else doubts.wanted(least, state.n_honest)
     return AnswerGroup(token, n_alike, wanted)
 
 
-def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
-    """Return whether the next page of a host that is kept becomes a candidate.
+def wanted(memory: Memory, queue: bytes, speaks: Speech, token: bytes) -> Wanted:
+    """Return what is wanted of the next page of a host.
 
     Args:
         memory: The filter's memory.
         queue: Of the host.
         speaks: Whether the page uses its host's words.
+        token: Of the page, b"" if that is not known yet.
     """
-    if first := FirstAnswers(memory, queue).items:
-        return sum([answer.is_kept for answer in first]) + 1 in _SLOTS_AT or speaks is Speech.OWN
-    state = records.find_state(memory, queue)
-    return state is None or state.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not state.has_own)
+    first = FirstAnswers(memory, queue)
+    if len(first):
+        is_slot = first.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not first.has_own)
+        return Wanted(is_slot, early.is_sampled(first), early.is_counted(first, token))
+    is_counted = bool(token) and not first.is_open and records.is_counted(memory, queue, token)
+    state = None if first.is_open else records.stored_state(memory, queue)
+    if state is None:
+        return Wanted(True, False, is_counted)
+    is_slot = state.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not state.has_own)
+    return Wanted(is_slot, samples.is_wanted(state), is_counted)
+
+
+def _learn_page(memory: Memory, seen: Seen, state: HostState) -> None:
+    """Keep a page that may be a canary, and learn the words of one that was kept."""
+    if seen.look is not None:
+        keep(memory, seen, state)
+    if seen.words and vocabulary.learn(memory, seen.queue, seen.words):
+        _judge_candidates(memory, seen.queue, state)
 
 
 def keep(memory: Memory, seen: Seen, state: HostState) -> None:

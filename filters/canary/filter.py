@@ -27,8 +27,8 @@ from thresher.crawler.core.model import Cause, Mode, Page, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, early, records, samples, vocabulary
-from thresher.filters.canary.answers import AnswerGroup
+from thresher.filters.canary import answers, doubts, records, samples, vocabulary
+from thresher.filters.canary.answers import AnswerGroup, Wanted
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
 from thresher.filters.canary.rounds import Budget, Round
@@ -62,27 +62,22 @@ class CanaryFilter:
     # -- questions of other parts
 
     def foresee(self, page: Page, queue: bytes, memory: Memory, /) -> None:
-        if page.status == 200 and not page.flags and (self.wants_look(queue, memory, Speech.UNKNOWN) or self.wants_sample(queue, memory)):
+        if page.status != 200 or page.flags:
+            return
+        wanted = self.wanted(queue, memory, Speech.UNKNOWN)
+        if wanted.look or wanted.sample:
             look_of(page)
 
-    def wants_look(self, queue: bytes, memory: Memory, speaks: Speech) -> bool:
-        """Return whether the next page of a host that is kept becomes a candidate.
+    def wanted(self, queue: bytes, memory: Memory, speaks: Speech, token: bytes = b"") -> Wanted:
+        """Return what is wanted of the next page of a host.
 
         Args:
             queue: Of the host.
             memory: The filter's memory.
             speaks: Whether the page uses its host's words.
+            token: Of the page, b"" if that is not known yet.
         """
-        return answers.wants_look(memory, queue, speaks)
-
-    def wants_sample(self, queue: bytes, memory: Memory) -> bool:
-        """Return whether the next page of a host becomes a sample."""
-        state = None if FirstAnswers(memory, queue).items else records.find_state(memory, queue)
-        return state is not None and samples.is_wanted(state)
-
-    def is_counted(self, queue: bytes, memory: Memory, token: bytes) -> bool:
-        """Return whether an answer of a host has shown the same since the last good canary."""
-        return bool(token) and not FirstAnswers(memory, queue).items and records.is_counted(memory, queue, token)
+        return answers.wanted(memory, queue, speaks, token)
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
@@ -102,9 +97,7 @@ class CanaryFilter:
 
     def is_in_doubt(self, queue: bytes, memory: Memory) -> bool:
         """Return whether answers of a host that has nothing else to fetch are to be cleared by requests."""
-        if FirstAnswers(memory, queue).items:
-            return False
-        state = records.find_state(memory, queue)
+        state = None if len(FirstAnswers(memory, queue)) else records.stored_state(memory, queue)
         if state is None or state.stage is not Stage.IDLE:
             return False
         return samples.is_due(state) or (self._budget.allows_clearing(state) and bool(doubts.groups(memory, queue)))
@@ -114,9 +107,7 @@ class CanaryFilter:
     def on_news(self, news: Seen | CanaryRequest, memory: Memory, /) -> Effects:
         """Learn from an answer of the crawl, or that a canary is wanted; return the request for one."""
         first = FirstAnswers(memory, news.queue)
-        if isinstance(news, Seen) and (n := first.enter(lambda listed: early.entry(news, listed, self._share))):
-            if news.look is not None:
-                answers.keep(memory, news, HostState(n))
+        if isinstance(news, Seen) and answers.enter(memory, news, first, self._share):
             return NO_EFFECTS
         state = answers.opened(memory, news.queue, first)
         effects = self._on_request(news, state, memory) if isinstance(news, CanaryRequest) else self._seen(news, state, memory)

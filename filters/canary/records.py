@@ -1,7 +1,8 @@
 """The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
     queue ‖ "H"                → HostState: the host's state, and the request under way
-    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py); empty once they are learned from
+    queue ‖ "E"                → its first answers, in place of all the others but "K", "P" and "W" (early.py); empty once they are learned
+                                 from
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
@@ -24,13 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Final, TypeVar
+from struct import Struct
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.early import LastDecoded, RowList
+from thresher.filters.evidence.early import PackedList
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
@@ -42,6 +44,10 @@ _WAITS: Final = 0x80  # mark of a URL that is queued again and was not answered 
 SITE: Final = 8
 QUEUE: Final = 16
 _STATE, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
+
+_IS_KEPT, _IS_SAMPLE, _SPEAKS = 1, 2, 4  # marks of a listed answer
+_START: Final = Struct(">BIBB")  # of a listed answer: marks, `least`, lengths of token and `via`
+_SUMS: Final = 2  # bytes at its end: answers kept until then, and whether a candidate uses the host's words
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -153,7 +159,7 @@ class SuspectAnswer(msgspec.Struct, array_like=True):
     at: int = 0  # answers of its host until then
 
 
-class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
+class EarlyAnswer(NamedTuple):
     """One of a host's first answers, as far as it is needed to learn from it later."""
 
     key: bytes
@@ -162,16 +168,48 @@ class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
     least: int
     via: bytes
     is_kept: bool
-    words: bytes  # u32 each; of a kept page
+    speaks: int  # vocabulary.Speech
+    is_sample: bool
+
+    def packed(self) -> bytes:
+        """Return it as bytes, without its site."""
+        mark = self.is_kept * _IS_KEPT + self.is_sample * _IS_SAMPLE + self.speaks * _SPEAKS
+        return _START.pack(mark, self.least, len(self.token), len(self.via)) + self.key[SITE:] + self.token + self.via + self.url.encode()
 
 
-class FirstAnswers(RowList[EarlyAnswer]):
-    """A host's first answers, while nothing else is known of it but candidates."""
+class FirstAnswers(PackedList):
+    """A host's first answers, while nothing else is known of it but candidates, samples, and words."""
 
-    most = 8  # fewer than the kept pages from which a host's words are known (vocabulary.py)
+    most = 32  # fewer than are answered before a sample may be due (samples.py)
 
     def __init__(self, memory: Memory, queue: bytes) -> None:
-        super().__init__(memory, queue + _EARLY, _FIRST_ANSWERS, KEPT)
+        super().__init__(memory, queue + _EARLY, KEPT, self.most)
+        self._site = queue[:SITE]
+        sums = self.tail(_SUMS) or bytes(_SUMS)
+        self.n_kept = sums[0]  # how many of them were kept
+        self.has_own = sums[1] > 0  # whether a candidate uses the host's words
+
+    def add(self, answer: EarlyAnswer, *, has_own: bool) -> None:
+        """List one more answer."""
+        self.n_kept, self.has_own = self.n_kept + answer.is_kept, has_own
+        self.append(answer.packed() + bytes((self.n_kept, has_own)))
+
+    def answers(self) -> list[EarlyAnswer]:
+        """Return them in their order."""
+        return [self._unpacked(item) for item in self.items()]
+
+    def close(self) -> list[EarlyAnswer]:
+        """Close the list; return its answers."""
+        return [self._unpacked(item) for item in self.take()]
+
+    def _unpacked(self, item: bytes) -> EarlyAnswer:
+        mark, least, n_token, n_via = _START.unpack_from(item)
+        token_at = _START.size + SITE
+        via_at = token_at + n_token
+        url_at = via_at + n_via
+        key, token, via = self._site + item[_START.size : token_at], item[token_at:via_at], item[via_at:url_at]
+        url = item[url_at:-_SUMS].decode()
+        return EarlyAnswer(key, url, token, least, via, bool(mark & _IS_KEPT), mark // _SPEAKS, bool(mark & _IS_SAMPLE))
 
 
 def read_state(memory: Memory, queue: bytes) -> HostState:
@@ -180,14 +218,19 @@ def read_state(memory: Memory, queue: bytes) -> HostState:
 
 def find_state(memory: Memory, queue: bytes) -> HostState | None:
     """Return a host's state, None if it was never asked for anything."""
-    if first := FirstAnswers(memory, queue).items:
-        return _state_after(first)
+    first = FirstAnswers(memory, queue)
+    return _state_after(first) if len(first) else stored_state(memory, queue)
+
+
+def stored_state(memory: Memory, queue: bytes) -> HostState | None:
+    """Return the state of a host whose first answers were learned from, None if it has none."""
     return _read(memory, queue + _STATE, _STATES)
 
 
-def _state_after(first: list[EarlyAnswer]) -> HostState:
-    n_kept = sum(answer.is_kept for answer in first)
-    return HostState(len(first), n_kept, n_suspects=len({answer.key for answer in first}))
+def _state_after(first: FirstAnswers) -> HostState:
+    answers = first.answers()
+    n_suspects, n_samples = len({answer.key for answer in answers}), sum(answer.is_sample for answer in answers)
+    return HostState(len(answers), first.n_kept, n_suspects=n_suspects, has_own=first.has_own, n_samples=n_samples)
 
 
 def write_state(memory: Memory, queue: bytes, state: HostState) -> None:
@@ -200,7 +243,7 @@ def states(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState
         if len(key) == QUEUE + 1 and key[QUEUE:] == _STATE:
             yield key[:QUEUE], _STATES.decode(value)
         elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY and value:
-            yield key[:QUEUE], _state_after(_FIRST_ANSWERS.decode(value))
+            yield key[:QUEUE], _state_after(FirstAnswers(memory, key[:QUEUE]))
 
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
@@ -372,7 +415,6 @@ def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _
 
 
 _STATES = msgspec.msgpack.Decoder(HostState)
-_FIRST_ANSWERS = LastDecoded(msgspec.msgpack.Decoder(list[EarlyAnswer]))
 _CANDIDATES = msgspec.msgpack.Decoder(Candidate)
 _COUNTS = msgspec.msgpack.Decoder(Count)
 _SUSPECTS = msgspec.msgpack.Decoder(SuspectAnswer)

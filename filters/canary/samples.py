@@ -95,9 +95,9 @@ def note(memory: Memory, seen: Seen, state: HostState) -> None:
     memory.put(row, (memory.get(row) or bytes(_ENTRY) * (n % _ROW)) + entry, weight=KEPT)
     if n % _ROW == 0 and n >= _LONGEST:
         memory.delete(_order_row(queue, n - _LONGEST))
-    if seen.sample is None or not is_page(seen.token):
+    if not is_sample(seen):
         return
-    _put(memory, queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
+    keep(memory, seen, n)
     state.n_samples += 1
     if state.n_samples > _SAMPLES:
         state.every *= 2
@@ -105,6 +105,17 @@ def note(memory: Memory, seen: Seen, state: HostState) -> None:
         for at in unknown[::2]:
             memory.delete(_key(queue, at))
         _count(memory, queue, state)
+
+
+def is_sample(seen: Seen) -> bool:
+    """Return whether an answer becomes a sample."""
+    return seen.sample is not None and is_page(seen.token)
+
+
+def keep(memory: Memory, seen: Seen, n: int) -> None:
+    """Keep a page, the `n`-th answer of its host, as a sample."""
+    assert seen.sample is not None
+    _put(memory, seen.queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
 
 
 def is_due(state: HostState) -> bool:

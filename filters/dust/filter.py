@@ -226,7 +226,7 @@ class PageGate:
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
         is_copy = self._samples and progress.copies < _FEWEST_COPIES and self._is_copy(judgement)
         progress.copies += is_copy
-        is_of_list = was_wanted or (progress.n_pages < self._of_site(measure.site).max_urls and self._is_chosen(measure, progress))
+        is_of_list = was_wanted or (self._is_chosen(measure, progress) and progress.n_pages < self._of_site(measure.site).max_urls)
         if not is_of_list and canonizer is None:
             if not is_copy:
                 return NOTHING_LEARNED

@@ -11,7 +11,8 @@ learns from them, in their order,
 Then the list is closed, and later items are learned from at once. The outcome is that of a filter that lists nothing; each filter that uses
 this has a test that compares both.
 
-The list lies in a record of its own (`RowList`), or in one that the filter reads and writes for each item anyway (`HeadList`).
+The list lies in records of its own, and may be long then (`PackedList`), or in one that the filter reads and writes for each item anyway
+(`HeadList`).
 
 Memory: the entries. Time: a read and a write an item.
 """
@@ -28,6 +29,9 @@ from thresher.crawler.core.ports import Memory
 
 _EARLY: Final = 16
 _CLOSED: Final = b""
+_IN_ROW: Final = 16  # items in one record of a `PackedList`: one of some 100 bytes is then rewritten as a whole, with little to copy
+_HEADER: Final = 1  # byte that says how many items follow
+_LENGTH: Final = 2  # bytes before each that say how long it is
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -81,45 +85,79 @@ class EarlyList(ABC, Generic[T]):
     def _close(self) -> None: ...
 
 
-class ListDecoder(Protocol[T]):
-    """Reads the items of a list."""
+class PackedList:
+    """A list of bytes in records of `_IN_ROW` items: one more is appended to the last record, and the others are only searched.
 
-    def decode(self, value: bytes, /) -> list[T]: ...
+    So a list can be long: a site of which every page is new then costs a short write a page, and nothing is learned from it.
+    """
 
-
-class LastDecoded(Generic[T]):
-    """A decoder of items that cannot be changed; it remembers the last list, since a list is read several times for one answer."""
-
-    def __init__(self, decoder: ListDecoder[T]) -> None:
-        self._decoder = decoder
-        self._value, self._items = b"", list[T]()
-
-    def decode(self, value: bytes, /) -> list[T]:
-        if value is not self._value:
-            self._value, self._items = value, self._decoder.decode(value)
-        return [*self._items]
-
-
-class RowList(EarlyList[T]):
-    """A list in a record of its own, which is empty once the list is closed."""
-
-    def __init__(self, memory: Memory, key: bytes, decoder: ListDecoder[T], weight: float) -> None:
+    def __init__(self, memory: Memory, key: bytes, weight: float, most: int) -> None:
         """Read it.
 
         Args:
-            key: Key of the record.
-            decoder: Decodes the items.
-            weight: Weight of the record in the filter's memory. It must be high enough that what was learned is dropped before the list.
+            key: Of its first record; those of the others begin with it.
+            weight: Of the records in the filter's memory. It must be high enough that what was learned is dropped before the list.
+            most: Items that may be listed.
         """
-        self._memory, self._key, self._weight = memory, key, weight
+        self._memory, self._key, self._weight, self._most = memory, key, weight, most
+        self._rows: list[bytes] = []
         value = memory.get(key)
-        self.items = decoder.decode(value) if value else None if value == _CLOSED else []
+        self.is_open = value != _CLOSED
+        self._n = 0
+        while value:
+            self._rows.append(value)
+            self._n += value[0]
+            value = memory.get(self._row_key(len(self._rows))) if value[0] >= _IN_ROW else None
 
-    def write(self) -> None:
-        self._memory.put(self._key, _encode(self.items), self._weight)
+    def __len__(self) -> int:
+        return self._n
 
-    def _close(self) -> None:
+    @property
+    def has_room(self) -> bool:
+        """Whether one more item may be listed."""
+        return self.is_open and self._n < self._most
+
+    def may_have(self, part: bytes) -> bool:
+        """Return whether an item may contain these bytes: never wrong if it returns False."""
+        return any(part in row for row in self._rows)
+
+    def tail(self, n: int) -> bytes:
+        """Return the last `n` bytes of the last item, which has as many; b"" if there is none."""
+        return self._rows[-1][-n:] if self._rows else b""
+
+    def items(self) -> list[bytes]:
+        """Return the items in their order."""
+        found = []
+        for row in self._rows:
+            at = _HEADER
+            for _ in range(row[0]):
+                begin = at + _LENGTH
+                at = begin + int.from_bytes(row[at:begin], "big")
+                found.append(row[begin:at])
+        return found
+
+    def append(self, item: bytes) -> None:
+        """List one more item, of 65,535 bytes at most."""
+        if self._n == len(self._rows) * _IN_ROW:
+            self._rows.append(bytes(_HEADER))
+        self._n += 1
+        last = self._rows[-1]
+        self._rows[-1] = bytes((last[0] + 1,)) + last[_HEADER:] + len(item).to_bytes(_LENGTH, "big") + item
+        self._memory.put(self._row_key(len(self._rows) - 1), self._rows[-1], self._weight)
+
+    def take(self) -> list[bytes]:
+        """Close the list, and return its items, which are to be learned from now; none if it was closed before."""
+        if not self.is_open:
+            return []
+        items = self.items()
+        for i in range(1, len(self._rows)):
+            self._memory.delete(self._row_key(i))
         self._memory.put(self._key, _CLOSED, self._weight)
+        self._rows, self._n, self.is_open = [], 0, False
+        return items
+
+    def _row_key(self, i: int) -> bytes:
+        return self._key + bytes((i,)) if i else self._key
 
 
 class LastWritten(Generic[H]):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
-import pytest
 from dict_memory import DictMemory
 
-from thresher.filters.evidence.early import EarlyList, HeadList, LastDecoded, LastWritten, RowList
+from thresher.filters.evidence.early import HeadList, LastWritten, PackedList
 
 KEY = b"site___1x"
 
@@ -20,45 +17,57 @@ class SiteHead(msgspec.Struct, array_like=True):
     early: list[str] = []
 
 
-def row_list(memory: DictMemory) -> EarlyList[str]:
-    return RowList(memory, KEY, msgspec.msgpack.Decoder(list[str]), 1.0)
+def packed_list(memory: DictMemory, most: int = 40) -> PackedList:
+    return PackedList(memory, KEY, 1.0, most)
 
 
 def head_list(memory: DictMemory) -> HeadList[str, SiteHead]:
     return HeadList(memory, KEY, msgspec.msgpack.Decoder(SiteHead), 1.0)
 
 
-READERS = pytest.mark.parametrize("read", [row_list, head_list])
+def test_items_are_listed_in_their_order_while_there_is_room() -> None:
+    """Mutation: one item more than `most` is listed; the list is not written."""
+    memory, most = DictMemory(), HeadList.most
+    assert [head_list(memory).enter(lambda listed: f"item {len(listed)}") for _ in range(most)] == list(range(1, most + 1))
+    assert head_list(memory).enter(lambda _: "one more") == 0
+    assert head_list(memory).take() == [f"item {i}" for i in range(most)]
 
 
-@READERS
-def test_items_are_listed_in_their_order_while_there_is_room(read: Callable[[DictMemory], EarlyList[str]]) -> None:
-    """Mutations: one item more than `most` is listed; the list is not written."""
-    memory, most = DictMemory(), EarlyList.most
-    assert [read(memory).enter(lambda listed: f"item {len(listed)}") for _ in range(most)] == list(range(1, most + 1))
-    assert read(memory).enter(lambda _: "one more") == 0
-    assert read(memory).take() == [f"item {i}" for i in range(most)]
-
-
-@READERS
-def test_an_item_that_may_matter_is_not_listed_and_changes_nothing(read: Callable[[DictMemory], EarlyList[str]]) -> None:
+def test_an_item_that_may_matter_is_not_listed_and_changes_nothing() -> None:
     """The filter compares it with the listed ones."""
     memory = DictMemory()
-    assert read(memory).enter(lambda listed: None if "a" in listed else "a") == 1
+    assert head_list(memory).enter(lambda listed: None if "a" in listed else "a") == 1
     before = dict(memory.rows)
-    assert read(memory).enter(lambda listed: None if "a" in listed else "a") == 0
+    assert head_list(memory).enter(lambda listed: None if "a" in listed else "a") == 0
     assert memory.rows == before
 
 
-def test_a_closed_row_stays_closed_even_if_nothing_was_listed() -> None:
-    """Mutation: the record of a list that was closed without any item is not written, so that its host looks new for ever."""
-    for n in (0, 1):
+def test_a_packed_list_is_read_as_it_was_written_however_many_records_it_takes() -> None:
+    """Mutations: a full record is followed by none; an item of other records is not found; the last item is that of the first record."""
+    memory, items = DictMemory(), [b"%d" % n * (n % 7) for n in range(40)]
+    for n, item in enumerate(items):
+        first = packed_list(memory)
+        assert (len(first), first.has_room, first.items()) == (n, True, items[:n])
+        first.append(item)
+        assert first.items() == packed_list(memory).items() == items[: n + 1]
+        assert packed_list(memory).tail(2) == item[-2:] or len(item) < 2
+    full = packed_list(memory)
+    assert (len(full), full.has_room) == (40, False)
+    assert [full.may_have(b"39"), full.may_have(b"1010"), full.may_have(b"none")] == [True, True, False]
+
+
+def test_a_packed_list_stays_closed_even_if_nothing_was_listed() -> None:
+    """Mutations: the record of a list that was closed without any item is not written, so that its host looks new for ever; records after
+    the first one stay.
+    """
+    for n in (0, 1, 40):
         memory = DictMemory()
         for _ in range(n):
-            row_list(memory).enter(lambda _: "a")
-        assert row_list(memory).take() == ["a"] * n
-        assert (row_list(memory).items, row_list(memory).take()) == (None, [])
-        assert row_list(memory).enter(lambda _: "b") == 0
+            packed_list(memory).append(b"a")
+        assert packed_list(memory).take() == [b"a"] * n
+        closed = packed_list(memory)
+        assert (len(closed), closed.is_open, closed.has_room, closed.take(), closed.tail(1)) == (0, False, False, [], b"")
+        assert memory.rows == {KEY: b""}
 
 
 def test_a_head_is_written_with_its_items_and_closed_by_whoever_takes_them() -> None:
@@ -73,22 +82,6 @@ def test_a_head_is_written_with_its_items_and_closed_by_whoever_takes_them() -> 
     opened.write()
     assert (head_list(memory).items, head_list(memory).enter(lambda _: "b")) == (None, 0)
     assert head_list(memory).head.n == 7
-
-
-def test_a_list_that_is_read_again_is_not_that_of_whoever_read_it_first() -> None:
-    """Mutations: the remembered items were given out themselves, so that what was added to them unwritten stood in the next list; other
-    bytes were taken for the last ones.
-    """
-    memory, decoder = DictMemory(), LastDecoded(msgspec.msgpack.Decoder(list[str]))
-    first = RowList(memory, KEY, decoder, 1.0)
-    first.enter(lambda _: "a")
-    read, again = (RowList(memory, KEY, decoder, 1.0) for _ in range(2))
-    assert read.items == again.items == ["a"]
-    assert read.items is not None
-    read.items.append("unwritten")
-    assert RowList(memory, KEY, decoder, 1.0).items == ["a"]
-    RowList(memory, KEY, decoder, 1.0).enter(lambda _: "b")
-    assert RowList(memory, KEY, decoder, 1.0).items == ["a", "b"]
 
 
 def test_a_head_that_was_just_written_is_given_to_one_reader() -> None:
