@@ -21,10 +21,16 @@ class JournalRecord(msgspec.Struct, array_like=True, frozen=True):
 
 
 def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
-    """Write a judgement for the journal."""
+    """Write a judgement for the journal. Verdicts that say nothing are left out: no filter learns from these."""
     if isinstance(judgement, LinkJudgement):
         return _encode((judgement.admitted.tobytes(), dict(judgement.refused)))
-    return _encode(judgement)
+    said = tuple([verdict for verdict in judgement.verdicts if says_anything(verdict)])
+    return _encode(Judgement(judgement.keep, judgement.follow, said, judgement.new, judgement.observers))
+
+
+def says_anything(verdict: Verdict) -> bool:
+    """Return whether a verdict differs from that of a filter with nothing to say."""
+    return bool(verdict.evidence or verdict.reason or verdict.score) or verdict.is_against
 
 
 def decode_judgement(gate: Gate, data: bytes) -> Judgement | LinkJudgement:

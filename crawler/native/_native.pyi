@@ -68,9 +68,11 @@ def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
     is new.
     """
 
-def bag(tokens: object, logs: object, /) -> bytearray:
-    """Return for each of 1,024 buckets, by the highest bits of the words, the number, float32, that the table has for its count of words;
-    for larger counts than it has, its last one.
+def project(tokens: object, logs: object, weights: object, /) -> list[int]:
+    """Return the square of the length of a vector, then its products with k others, k being 64 at most.
+
+    The vector has a number for each of 1,024 buckets, by the highest bits of the words: what `logs`, int32, has for its count of words, for
+    larger counts its last one; 0 if there is none. weights: int32, k for each bucket
     """
 
 def least_pairs(tokens: object, most: int, /) -> bytes:

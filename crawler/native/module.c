@@ -244,35 +244,31 @@ static PyObject *py_least(PyObject *self, PyObject *args) {
     return out;
 }
 
-PyDoc_STRVAR(slots_doc, "slots(tokens: uint64, shingle, bits, step) -> lowest bytes of least(), every step-th of it as it is; None if a slot is empty");
+PyDoc_STRVAR(slots_doc, "slots(tokens: uint64, shingle, bits, step) -> lowest bytes of least(), every step-th of it as it is; None of no words");
 
 static PyObject *py_slots(PyObject *self, PyObject *args) {
-    enum { MOST_BITS = 10 };
     Py_buffer tokens;
     Py_ssize_t shingle, step;
     int bits;
-    int64_t least[1 << MOST_BITS];
-    uint8_t low[1 << MOST_BITS];
-    PyObject *found = NULL;
+    int64_t least[1 << MOST_SLOT_BITS];
+    uint8_t low[1 << MOST_SLOT_BITS];
     (void)self;
     if (!PyArg_ParseTuple(args, "y*nin", &tokens, &shingle, &bits, &step)) return NULL;
-    if (bits < 1 || bits > MOST_BITS || shingle < 1 || step < 1 || !are_words(tokens.buf, tokens.len)) {
-        PyErr_Format(PyExc_ValueError, "slots: expected aligned uint64, shingles of a word or more, 1 to %d bits, steps", MOST_BITS);
+    if (bits < 1 || bits > MOST_SLOT_BITS || shingle < 1 || step < 1 || !are_words(tokens.buf, tokens.len)) {
+        PyErr_Format(PyExc_ValueError, "slots: expected aligned uint64, shingles of a word or more, 1 to %d bits, steps", MOST_SLOT_BITS);
         PyBuffer_Release(&tokens);
         return NULL;
     }
-    size_t n = (size_t)1 << bits, n_tags = 0, n_empty = 0;
+    size_t n = (size_t)1 << bits, n_tags = 0, n_empty = 0, n_words = (size_t)tokens.len / 8;
     for (size_t i = 0; i < n; i++) least[i] = INT64_MAX;
     least_hashes(tokens.buf, (size_t)tokens.len / 8, (size_t)shingle, least, bits);
     PyBuffer_Release(&tokens);
-    for (size_t i = 0; i < n; i++) {
-        n_empty += least[i] == INT64_MAX;
-        low[i] = (uint8_t)least[i];
-    }
+    if (!n_words) Py_RETURN_NONE;
+    for (size_t i = 0; i < n; i++) n_empty += least[i] == INT64_MAX;
+    if (n_empty) lend_slots(least, bits);
+    for (size_t i = 0; i < n; i++) low[i] = (uint8_t)least[i];
     for (size_t i = 0; i < n; i += (size_t)step) least[n_tags++] = least[i];
-    if (n_empty) found = Py_NewRef(Py_None);
-    else found = Py_BuildValue("(y#y#)", (const char *)low, (Py_ssize_t)n, (const char *)least, (Py_ssize_t)(8 * n_tags));
-    return found;
+    return Py_BuildValue("(y#y#)", (const char *)low, (Py_ssize_t)n, (const char *)least, (Py_ssize_t)(8 * n_tags));
 }
 
 /* -- links -------------------------------------------------------------------------------------------------------------------------- */

@@ -193,8 +193,11 @@ size_t hash_words(const void *text, size_t n, int width, uint64_t *out);
 /* Return the hash of n units as one word, whatever they are. */
 uint64_t hash_whole(const void *text, size_t n, int width);
 void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits);
-/* Count tokens by their highest bits, 1 or more. */
-void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts);
+enum { MOST_SLOT_BITS = 10, BUCKET_BITS = 10, MOST_SUMS = 64 };
+/* Let each slot without a hash have that of another one, as core/minhash.py says; bits: at most MOST_SLOT_BITS. */
+void lend_slots(int64_t *least, int bits);
+/* Project words by their buckets, as near_replica/random_projection.py says: the square of the vector's length, then k sums. */
+void project_words(const uint64_t *tokens, size_t n, const int32_t *logs, size_t n_logs, const int32_t *weights, size_t k, uint64_t *sums);
 
 /* -- links.c -------------------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), end_words(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), project(), least_pairs(), end_words(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -84,24 +84,28 @@ static PyObject *py_look(PyObject *self, PyObject *args) {
     return Py_BuildValue("(nnN)", (Py_ssize_t)n_both, (Py_ssize_t)n, after);
 }
 
-static PyObject *py_bag(PyObject *self, PyObject *args) {
-    enum { BITS = 10, BUCKETS = 1 << BITS };
-    Py_buffer tokens, logs;
-    PyObject *bag = NULL;
-    uint32_t counts[BUCKETS];
+static PyObject *py_project(PyObject *self, PyObject *args) {
+    enum { ROW = 4 << BUCKET_BITS }; /* bytes of weights for one sum */
+    Py_buffer tokens, logs, weights;
+    PyObject *found = NULL;
+    uint64_t sums[1 + MOST_SUMS];
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*", &tokens, &logs)) return NULL;
-    size_t most = (size_t)logs.len / 4; /* counts that the table has */
-    if (!logs.len || logs.len % 4) PyErr_SetString(PyExc_ValueError, "bag: expected a table of float32");
-    else if (is_row(&tokens, "bag") && (bag = PyByteArray_FromStringAndSize(NULL, 4 * BUCKETS))) {
-        char *at = PyByteArray_AS_STRING(bag);
-        count_buckets(tokens.buf, (size_t)tokens.len / 8, BITS, counts);
-        for (size_t i = 0; i < BUCKETS; i++)
-            memcpy(at + 4 * i, (const char *)logs.buf + 4 * (counts[i] < most ? counts[i] : most - 1), 4);
+    if (!PyArg_ParseTuple(args, "y*y*y*", &tokens, &logs, &weights)) return NULL;
+    size_t k = (size_t)weights.len / ROW;
+    if (!logs.len || logs.len % 4 || weights.len % ROW || k > MOST_SUMS || (uintptr_t)logs.buf % 4 || (uintptr_t)weights.buf % 4)
+        PyErr_Format(PyExc_ValueError, "project: expected tables of int32, weights for at most %d sums", MOST_SUMS);
+    else if (is_row(&tokens, "project") && (found = PyList_New((Py_ssize_t)k + 1))) {
+        project_words(tokens.buf, (size_t)tokens.len / 8, logs.buf, (size_t)logs.len / 4, weights.buf, k, sums);
+        for (size_t i = 0; found && i <= k; i++) {
+            PyObject *sum = PyLong_FromLongLong((int64_t)sums[i]);
+            if (sum) PyList_SET_ITEM(found, (Py_ssize_t)i, sum);
+            else Py_CLEAR(found);
+        }
     }
     PyBuffer_Release(&tokens);
     PyBuffer_Release(&logs);
-    return bag;
+    PyBuffer_Release(&weights);
+    return found;
 }
 
 static PyObject *py_least_pairs(PyObject *self, PyObject *args) {
@@ -309,7 +313,7 @@ static PyObject *py_near(PyObject *self, PyObject *args) {
 PyMethodDef SKETCH_METHODS[] = {
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
-    {"bag", py_bag, METH_VARARGS, "bag(tokens: uint64, logs: float32) -> bytearray of float32, for each of 1,024 buckets its count's log"},
+    {"project", py_project, METH_VARARGS, "project(tokens: uint64, logs: int32, weights: int32) -> list of int, see random_projection.py"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"end_words", py_end_words, METH_VARARGS, "end_words(tokens: uint64, ends) -> bytes of uint32, distinct, ascending"},
     {"shared_words", py_shared_words, METH_VARARGS, "shared_words(tokens: uint64, ends, words: uint32) -> how many are at the ends"},

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { USUAL_SHINGLE = 5 }; /* of near_replica */
-static const uint64_t FACTOR = 0x9E3779B97F4A7C15u;
+static const uint64_t FACTOR = 0x9E3779B97F4A7C15u, MIX = 0xD6E8FEB86659FD93u;
 enum { NO_LETTER, LETTER, IDEOGRAPH, UNSPACED, UNSPACED_LENGTH = 3 };
 static int8_t CLASS[UNITS];      /* of a UTF-16 code unit */
 static uint64_t NUMBER[UNITS];   /* random, of its lower case */
@@ -90,7 +90,35 @@ void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *lea
     else KEEP_LEAST(hash_shingle(t, shingle))
 }
 
-void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts) {
-    memset(counts, 0, sizeof *counts << bits);
-    for (size_t i = 0; i < n; i++) counts[tokens[i] >> (64 - bits)]++;
+void lend_slots(int64_t *least, int bits) {
+    enum { MOST_TRIES = 1024 };
+    size_t n = (size_t)1 << bits, n_tries = 4 * n < MOST_TRIES ? 4 * n : MOST_TRIES, first = 0;
+    uint8_t is_empty[1 << MOST_SLOT_BITS];
+    for (size_t i = 0; i < n; i++) is_empty[i] = least[i] == INT64_MAX;
+    while (first < n && is_empty[first]) first++;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_empty[i]) continue;
+        size_t lender = first < n ? first : 0;
+        for (size_t turn = 0; turn < n_tries; turn++) {
+            uint64_t number = (turn * n + i + 1) * FACTOR;
+            number = (number ^ number >> 31) * MIX;
+            number = (number ^ number >> 31) * MIX;
+            if (is_empty[number >> (64 - bits)]) continue;
+            lender = number >> (64 - bits);
+            break;
+        }
+        least[i] = least[lender];
+    }
+}
+
+void project_words(const uint64_t *tokens, size_t n, const int32_t *logs, size_t n_logs, const int32_t *weights, size_t k, uint64_t *sums) {
+    uint32_t counts[1 << BUCKET_BITS] = {0};
+    for (size_t i = 0; i < n; i++) counts[tokens[i] >> (64 - BUCKET_BITS)]++;
+    memset(sums, 0, (k + 1) * sizeof *sums);
+    for (size_t i = 0; i < (size_t)1 << BUCKET_BITS; i++) {
+        if (!counts[i]) continue;
+        int64_t log = logs[counts[i] < n_logs ? counts[i] : n_logs - 1];
+        sums[0] += (uint64_t)(log * log);
+        for (size_t j = 0; j < k; j++) sums[1 + j] += (uint64_t)(log * weights[i * k + j]);
+    }
 }

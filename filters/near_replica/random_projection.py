@@ -11,7 +11,8 @@ counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which
 Minimum and maximum are fixed once they are taken, and later values are clipped: if the scale changed, old signatures would, too.
 
 A faster form divides words by their hash into `BUCKETS` buckets, and uses buckets instead of words: no words are sorted, and Π is a table.
-Two words share a bucket with probability 1 / `BUCKETS`, on every page alike, so that equal texts stay equal.
+Two words share a bucket with probability 1 / `BUCKETS`, on every page alike, so that equal texts stay equal. It
+computes with whole numbers.
 
 Time: 55 µs for 2,000 words and K = 5, by buckets 8 µs. Memory: 20 KB of tables. No loop runs over words.
 """
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from thresher.crawler.core.model import U64
 from thresher.crawler.native import NATIVE, native
 
-F32 = npt.NDArray[np.float32]
+I32 = npt.NDArray[np.int32]
 F64 = npt.NDArray[np.float64]
 _U = np.uint64
 _GOLDEN: Final = _U(0x9E3779B97F4A7C15)
@@ -39,8 +40,10 @@ _UNIT: Final = 1.0 / (1 << 31)
 BUCKETS: Final = 1024
 _BUCKET: Final = _U(64 - BUCKETS.bit_length() + 1)
 _MOST: Final = 1023  # larger counts are cut to this
-_LOGS: Final = np.log(np.maximum(np.arange(_MOST + 1), 1)).astype(np.float32) + np.float32(1.0)
-_LOGS[0] = 0.0
+_LOG: Final = 1 << 18  # whole numbers, so that sums do not depend on their order: the same in C, in Python, on any processor
+_WEIGHT: Final = 1 << 22
+_LOGS: Final = np.rint((np.log(np.maximum(np.arange(_MOST + 1), 1)) + 1.0) * _LOG).astype(np.int32)
+_LOGS[0] = 0
 
 
 class Counting(StrEnum):
@@ -87,7 +90,7 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
     return projection * _UNIT
 
 
-def project_buckets(tokens: U64, table: F32) -> list[float]:
+def project_buckets(tokens: U64, table: I32) -> list[float]:
     """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1; return R̂.
 
     Args:
@@ -95,17 +98,18 @@ def project_buckets(tokens: U64, table: F32) -> list[float]:
         table: The result of `bucket_table`.
     """
     if NATIVE and tokens.flags.c_contiguous:
-        vector = np.frombuffer(native.bag(tokens, _LOGS), dtype=np.float32)
+        square, *sums = native.project(tokens, _LOGS, table)
     else:
-        vector = _LOGS.take(np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS), mode="clip")
-    projection = np.vecdot(table, vector).tolist()  # over all buckets: faster than selecting those that occur
-    length = math.sqrt(np.vecdot(vector, vector)) or 1.0
-    return [at / length for at in projection]
+        vector = _LOGS.take(np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS), mode="clip").astype(np.int64)
+        square, sums = int(vector @ vector), (vector @ table).tolist()
+    length = (math.sqrt(square) or 1.0) * _WEIGHT
+    return [at / length for at in sums]
 
 
-def bucket_table(k: int) -> F32:
-    """Return the weights of all buckets: (k, BUCKETS), uniform in [−1, 1)."""
-    return np.ascontiguousarray(weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k), dtype=np.float32)
+def bucket_table(k: int) -> I32:
+    """Return the weights of all buckets: (BUCKETS, k), uniform in [−1, 1), in units of 1 / `_WEIGHT`."""
+    of_buckets = weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k).T
+    return np.ascontiguousarray(np.rint(of_buckets * _WEIGHT), dtype=np.int32)
 
 
 def _bag(tokens: U64) -> tuple[U64, F64]:

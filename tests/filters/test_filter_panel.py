@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import subjects
@@ -131,6 +132,14 @@ def test_a_judgement_survives_the_journal(gate: Gate, judgement: Judgement | Lin
         assert read.refused == judgement.refused
     else:
         assert read == judgement
+
+
+def test_verdicts_that_say_nothing_are_not_in_the_journal() -> None:
+    """Mutations: all are written; those that only tell a likeness are left out."""
+    told = Verdict("b", score=0.75), Verdict("c", evidence={"looks_like": "ff"}), Verdict("d", new=False), Verdict("e", follow=False)
+    judgement = Judgement(True, False, (Verdict("a"), *told, Verdict("f")), new=False, observers=("e",))
+    read = decode_judgement(Gate.PAGE, encode_judgement(judgement))
+    assert read == msgspec.structs.replace(judgement, verdicts=told)
 
 
 # -- effects

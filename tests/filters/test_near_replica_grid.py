@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from dict_memory import DictMemory
 
 from thresher.filters.near_replica import collide
 from thresher.filters.near_replica.collide import Grid
-from thresher.filters.near_replica.random_projection import F32
 
 _TAGS = (bytes(8),)
 
@@ -17,7 +17,7 @@ def _name(number: int) -> bytes:
     return number.to_bytes(8, "big")
 
 
-def _signatures(k: int) -> F32:
+def _signatures(k: int) -> npt.NDArray[np.float32]:
     """Points of which half lie near another one."""
     rng = np.random.default_rng(k)
     points = rng.random((300, k))
