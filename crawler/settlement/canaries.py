@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from thresher.crawler.core.effects import FetchAgain, NotWalled, ParkWalled, Void
-from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
+from thresher.crawler.core.model import Failed, Fetched, Outcome, Page, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
@@ -23,7 +23,7 @@ from thresher.filters.canary.sighting import NOTHING, Shown
 from thresher.filters.deliberation import Asked, Learned
 from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
-from thresher.filters.soft_error.looks import look_of
+from thresher.filters.soft_error.looks import Look, look_of
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.tables import Tables
 
@@ -33,6 +33,24 @@ _MOST_HOSTS: Final = 3  # hosts of a site from which canaries are asked for beca
 _OF_CRAWL: Final = (Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED)
 _NOTHING_LEARNED: Final[Learned] = ((), None)
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class _Answer(NamedTuple):
+    """What the filter is told of an answer; its fields are those of `Seen` (filters/canary/news.py), which is imported only if it is on."""
+
+    queue: bytes
+    key: bytes
+    url: str
+    token: bytes
+    least: int
+    via: bytes
+    is_kept: bool
+    look: Look | None = None
+    speaks: int = 0
+    words: bytes = b""
+    shown: Look | None = None
+    sample: Look | None = None
+    n_links: int = 0
 
 
 class _Finding(NamedTuple):
@@ -74,15 +92,22 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        via, look, also, sample, n_links, speaks, words = url.via if url.hops else b"", None, None, None, 0, 0, b""
+        seen = _Answer(queue, url.key, url.text, shown.token, shown.least, via=url.via if url.hops else b"", is_kept=is_kept)
         if page is not None:
-            speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
-            look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
-            n_links = len(page.links)
-            sample = look_of(page) if page.status == 200 and self._part.wants_sample(queue, self._memory) else None
-            also = look_of(page) if sighting.is_page(shown.token) and self._part.is_counted(queue, self._memory, shown.token) else None
-        return self._told(
-            self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also, sample, n_links)
+            seen = self._with_page(seen, page)
+        return self._told(self._seen(**seen._asdict()))
+
+    def _with_page(self, seen: _Answer, page: Page) -> _Answer:
+        """Add what is seen of a page to an answer."""
+        memory, part, queue = self._memory, self._part, seen.queue
+        speaks, words = self._compare(memory, queue, page, is_kept=seen.is_kept)
+        return seen._replace(
+            speaks=speaks,
+            words=words,
+            look=look_of(page) if seen.is_kept and part.wants_look(queue, memory, speaks) else None,
+            sample=look_of(page) if page.status == 200 and part.wants_sample(queue, memory) else None,
+            shown=look_of(page) if sighting.is_page(seen.token) and part.is_counted(queue, memory, seen.token) else None,
+            n_links=len(page.links),
         )
 
     def request(self, queue: bytes, *, is_drained: bool = False) -> Learned:
@@ -165,9 +190,10 @@ class Canaries:
             del self._findings[site, who]
         return ready
 
-    def fetch_again(self, effect: FetchAgain, requeue: Callable[[bytes, SeenRow], None]) -> None:
-        """Queue URLs again for which a wall has answered; their answers are forgotten."""
-        tables, n = self._tables, 0
+    def fetch_again(self, effect: FetchAgain, requeue: Callable[[bytes, SeenRow], None]) -> list[JournalRecord]:
+        """Queue URLs again for which a wall has answered, and forget their answers; return the records for the journal."""
+        tables = self._tables
+        again = []
         for key in effect.keys:
             row = tables.seen.row(key)
             if row is None or row.state is not State.DONE:
@@ -178,9 +204,11 @@ class Canaries:
             tables.verdicts.forget(key)
             tables.failures.forget(key)
             requeue(key, row._replace(visit=0))
-            n += 1
-        self._totals.counters.add(FETCHED_AGAIN, n)
-        _log.info("%d URLs are fetched again that a wall had answered for", n)
+            again.append(key)
+        self._totals.counters.add(FETCHED_AGAIN, len(again))
+        _log.info("%d URLs are fetched again that a wall had answered for", len(again))
+        record = self._panel.again(again)
+        return [record] if record is not None else []
 
     def _told(self, news: object) -> Learned:
         return self._panel.reports.on_news(NAME, _encode(news), news)
