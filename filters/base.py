@@ -58,6 +58,7 @@ class Gate(IntEnum):
     BELIEVED = 12  # no gate: a site's hosts are known to be themselves, not behind a wall
     ARRIVED = 13  # no gate: sites came from another agent, with what was known of them (storage/tables/journal.py)
     DEPARTED = 14  # no gate: sites went to another agent
+    AGAIN = 15  # no gate: pages are fetched again, since a wall may have answered in their place
 
 
 class LinkColumns(NamedTuple):

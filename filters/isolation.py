@@ -61,7 +61,14 @@ def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
     }
     functions = {
         field: guard.instead(found, none)
-        for field, none in (("foresee", None), ("again", False), ("recent", None), ("adopts", False), ("on_restored", None))
+        for field, none in (
+            ("foresee", None),
+            ("again", False),
+            ("recent", None),
+            ("adopts", False),
+            ("on_restored", None),
+            ("on_again", None),
+        )
         if (found := getattr(spec, field)) is not None
     }
     return msgspec.structs.replace(

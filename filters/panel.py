@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.undo import NAME as UNDO
-from thresher.filters.evidence.undo import Undo
+from thresher.filters.evidence.undo import Undo, UndoableMemory
 from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
 from thresher.filters.reports import Reports
@@ -35,6 +35,7 @@ from thresher.filters.spec import FilterSpec, Foresight
 from thresher.filters.variants import may_have, ruling_on
 from thresher.filters.variants import refused as refused_by
 
+_KEY: Final = 16
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -309,6 +310,18 @@ class Panel:
         self._undo.believe(site)
         return JournalRecord(Gate.BELIEVED, site, [])
 
+    def again(self, keys: Sequence[bytes]) -> JournalRecord | None:
+        """Tell the filters which pages are fetched again, since a wall may have answered in their place; return the record for the journal.
+
+        What they note of it is not undone: it is no evidence.
+        """
+        listeners = [(spec.on_again, self._memories[spec.name]) for spec in self.specs if spec.on_again is not None]
+        if not listeners or not keys:
+            return None
+        for on_again, memory in listeners:
+            on_again(keys, memory.memory if isinstance(memory, UndoableMemory) else memory)
+        return JournalRecord(Gate.AGAIN, b"".join(keys), [])
+
     def save(self) -> None:
         """Write the notes for a later undo to the open group. Called at the end of each visit."""
         if self._undo is not None:
@@ -327,6 +340,8 @@ class Panel:
                     self.void(record.judgement)
                 case Gate.BELIEVED:
                     self.believe(record.judgement)
+                case Gate.AGAIN:
+                    self.again([record.judgement[at : at + _KEY] for at in range(0, len(record.judgement), _KEY)])
                 case Gate.ANSWER:
                     for name, reduced in record.measures:
                         self.reports.on_reduced_answer(name, reduced)

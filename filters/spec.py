@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from thresher.filters.evidence.decay import Recent
 
 RejudgeTest = Callable[[bytes, Memory], bool]
 Foresight = Callable[[Page, bytes, Memory], None]
+OnAgain = Callable[[Sequence[bytes], Memory], None]
 _PARTS: Final = {
     Gate.LEARNED: "learned",
     Gate.REDIRECT: "redirect",
@@ -49,6 +50,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     recent: Callable[[str, Memory], Recent | None] | None = None  # returns the yield of a class's fetches before its URLs were held
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # (site, finding, memory) → whether the finding would have permanent effects
     on_restored: Callable[[bytes], None] | None = None  # called with a site whose records were restored: drops what is cached of them
+    on_again: OnAgain | None = None  # called with the keys of pages that are fetched again, as a wall may have shown them
     voids: bool = False  # it may ask to undo what all other filters learned (filters/evidence/undo.py)
     by_url: Callable[[str], FilterSpec] | None = None  # the filter as overrides make it for a URL; `mode` is then the strongest of all
     shared: Any = None  # cached memory that it must share with its variants under other settings

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from thresher.crawler.core.effects import FetchAgain, NotWalled, ParkWalled, Void
-from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
+from thresher.crawler.core.model import Failed, Fetched, Outcome, Page, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
@@ -74,17 +74,22 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        via, look, also, sample, n_links, speaks, words = url.via if url.hops else b"", None, None, None, 0, 0, b""
-        if page is not None:
-            speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
-            wanted = self._part.wanted(queue, self._memory, speaks, shown.token)
-            look = look_of(page) if is_kept and wanted.look else None
-            n_links = len(page.links)
-            sample = look_of(page) if page.status == 200 and wanted.sample else None
-            also = look_of(page) if wanted.shown and sighting.is_page(shown.token) else None
-        return self._told(
-            self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words, also, sample, n_links)
-        )
+        of_page = {} if page is None else self._of_page(queue, page, shown.token, is_kept=is_kept)
+        via = url.via if url.hops else b""
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept=is_kept, **of_page))
+
+    def _of_page(self, queue: bytes, page: Page, token: bytes, *, is_kept: bool) -> dict[str, Any]:
+        """Return those fields of `Seen` that come from a page."""
+        speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
+        wanted = self._part.wanted(queue, self._memory, speaks, token)
+        return {
+            "look": look_of(page) if is_kept and wanted.look else None,
+            "speaks": speaks,
+            "words": words,
+            "shown": look_of(page) if wanted.shown and sighting.is_page(token) else None,
+            "sample": look_of(page) if page.status == 200 and wanted.sample else None,
+            "n_links": len(page.links),
+        }
 
     def request(self, queue: bytes, *, is_drained: bool = False) -> Learned:
         """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""
@@ -166,9 +171,10 @@ class Canaries:
             del self._findings[site, who]
         return ready
 
-    def fetch_again(self, effect: FetchAgain, requeue: Callable[[bytes, SeenRow], None]) -> None:
-        """Queue URLs again for which a wall has answered; their answers are forgotten."""
-        tables, n = self._tables, 0
+    def fetch_again(self, effect: FetchAgain, requeue: Callable[[bytes, SeenRow], None]) -> list[JournalRecord]:
+        """Queue URLs again for which a wall has answered, and forget their answers; return the records for the journal."""
+        tables = self._tables
+        again = []
         for key in effect.keys:
             row = tables.seen.row(key)
             if row is None or row.state is not State.DONE:
@@ -179,9 +185,11 @@ class Canaries:
             tables.verdicts.forget(key)
             tables.failures.forget(key)
             requeue(key, row._replace(visit=0))
-            n += 1
-        self._totals.counters.add(FETCHED_AGAIN, n)
-        _log.info("%d URLs are fetched again that a wall had answered for", n)
+            again.append(key)
+        self._totals.counters.add(FETCHED_AGAIN, len(again))
+        _log.info("%d URLs are fetched again that a wall had answered for", len(again))
+        record = self._panel.again(again)
+        return [record] if record is not None else []
 
     def _told(self, news: object) -> Learned:
         return self._panel.reports.on_news(NAME, _encode(news), news)

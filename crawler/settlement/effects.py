@@ -153,7 +153,9 @@ class Effector:
                     self._frontier.park_walled(effect.queue, effect.number, now)
                     self.canaries.on_parked(effect)
                 case FetchAgain():
-                    self.canaries.fetch_again(effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
+                    self._notes += self.canaries.fetch_again(
+                        effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
+                    )
                 case Void():
                     self._notes += self._void(effect)
                 case NotWalled():

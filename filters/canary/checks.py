@@ -14,12 +14,12 @@ from thresher.crawler.core.effects import FetchAgain, Request, Void
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, records, samples
+from thresher.filters.canary import answers, records, samples, vocabulary, watch
 from thresher.filters.canary.news import Found
-from thresher.filters.canary.records import HostState, Stage
-from thresher.filters.canary.samples import Finding
-from thresher.filters.canary.sighting import words_for
-from thresher.filters.soft_error.looks import Look
+from thresher.filters.canary.records import Candidate, HostState, Stage
+from thresher.filters.canary.samples import Finding, Sample
+from thresher.filters.canary.sighting import is_page, words_for
+from thresher.filters.soft_error.looks import Look, is_nearly
 
 _AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
 _AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
@@ -98,10 +98,17 @@ class SampleChecks(Requests, ABC):
         """Fetch the next sample; nothing if none is due."""
         state = self._state
         due = samples.next_due(self._memory, self._queue, state)
+        if watch.is_due_for_samples(state, is_last=due is None):
+            state.unsure = state.unsure if self._usable() else []
+            if state.unsure:
+                return self.begin(b"", is_drained=state.is_drained, can_wait=False)
         if due is None:
             return NO_EFFECTS
         state.sample_at = due[0]
         return self._request(due[1].url, due[1].key, Stage.SAMPLE)
+
+    @abstractmethod
+    def begin(self, why: bytes, *, is_drained: bool = False, can_wait: bool = True) -> Effects: ...
 
     @abstractmethod
     def _clear_next(self) -> Effects:
@@ -116,18 +123,46 @@ class SampleChecks(Requests, ABC):
         sample = samples.sample_at(self._memory, self._queue, state.sample_at)
         if sample is None:
             return self._clear_next()
-        if not found.was_asked or not samples.is_other(sample, found.token, found.look, found.n_links):
-            state.n_flips += state.stage is Stage.SAMPLE_TWICE
+        if not found.was_asked or not self._is_other(sample, found):
+            is_own = state.stage is Stage.SAMPLE_TWICE and not self._is_walls(sample.key, sample.token, state.shows[0])
+            state.n_flips += is_own
+            if not records.candidates(self._memory, self._queue):
+                self._make_canary(sample, found)
+            watch.note(state, state.sample_at)
             return self._closed(Finding.SAME)
         if state.stage is Stage.SAMPLE:
             state.shows = found.token, found.look
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
         if _is_unsteady(state.shows, found):
+            if watch.may_wait(self._memory, self._queue, state):
+                return self._clear_next()
+            watch.note(state, state.sample_at)
             return self._closed(Finding.UNCLEAR)
         usable = [slot for slot, one in records.candidates(self._memory, self._queue).items() if one.key != sample.key]
         state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
         canary = next((slot for slot in self._usable() if slot in usable), None)
         return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
+
+    def _is_other(self, sample: Sample, found: Found) -> bool:
+        """Return whether a sample shows another page: one that is not like it, or not the page that it has shared with another URL."""
+        if samples.is_other(sample, found.token, found.look, found.n_links):
+            return True
+        if found.token == sample.token or found.look is None or is_nearly(found.look, sample.look):
+            return False
+        return samples.is_of_another(self._memory, self._queue, sample.key, sample.token)
+
+    def _is_walls(self, key: bytes, own: bytes, token: bytes) -> bool:
+        """Return whether a page of which `own` is the token shows what a wall has shown here before, or another URL's page."""
+        if records.is_of_wall(self._memory, self._queue, token):
+            return True
+        return token != own and is_page(token) and samples.is_of_another(self._memory, self._queue, key, token)
+
+    def _make_canary(self, sample: Sample, found: Found) -> None:
+        """Take a sample that shows the same for a canary, where there is none."""
+        speaks = vocabulary.speech_of(self._memory, self._queue, found.words)
+        if found.look is not None and sample.look.n_words >= answers.FEWEST_WORDS:
+            one = Candidate(sample.url, sample.key, sample.token, sample.look, self._state.sample_at, speaks=speaks, n_links=sample.n_links)
+            records.put_candidate(self._memory, self._queue, 0, one)
 
     def _closed(self, finding: Finding) -> Effects:
         samples.close(self._memory, self._queue, self._state, self._state.sample_at, finding)
@@ -142,7 +177,7 @@ class SampleChecks(Requests, ABC):
     def _confirmed(self, at: int) -> Effects:
         """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
         state = self._state
-        if min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
+        if not state.watched_until and min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
             return self._closed(Finding.UNCLEAR)
         return self._bad_sample()
 
@@ -154,7 +189,8 @@ class SampleChecks(Requests, ABC):
         effects: Effects = ()
         if around.is_new_wall:
             state.told, state.n_walls, state.n_honest = words_for(b"P"), state.n_walls + 1, 0
-            effects = (Void(queue),)
+            effects, state.given_up = (Void(queue),), False
+            watch.begin(state)
         self._was_no_waste()
         return (*effects, *self._again(around.keys, _AGAIN_OF_SAMPLES), *self._clear_next())
 

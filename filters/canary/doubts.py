@@ -38,17 +38,25 @@ def groups(memory: Memory, queue: bytes) -> list[tuple[bytes, Count]]:
     return sorted(found, key=lambda of: (-of[1].n, of[0]))
 
 
-def worth_a_request(memory: Memory, queue: bytes, n_honest: int, *, small_too: bool) -> tuple[bytes, Count | None]:
+def worth_a_request(memory: Memory, queue: bytes, state: HostState, *, small_too: bool) -> tuple[bytes, Count | None]:
     """Return the token and the count of the largest group in doubt that is worth a request; b"" and None if none is.
 
     Args:
         memory: The filter's memory.
         queue: Of the host.
-        n_honest: Groups that were found honest since the last wall.
-        small_too: Any group is; else only a large one.
+        state: That of the host.
+        small_too: Any group is; else only a large one, and what a wall has shown before if the host has nothing else to fetch.
     """
-    found = (of for of in groups(memory, queue) if small_too or is_large(memory, queue, of[0], of[1].n, n_honest))
-    return next(found, (b"", None))
+    for token, one in groups(memory, queue):
+        is_walls = state.is_drained and records.is_of_wall(memory, queue, token)
+        if small_too or is_walls or is_large(memory, queue, token, one.n, state.n_honest):
+            return token, one
+    return b"", None
+
+
+def is_any_of_wall(memory: Memory, queue: bytes) -> bool:
+    """Return whether a wall of a host has shown before what a group in doubt shows."""
+    return any(records.is_of_wall(memory, queue, token) for token, _ in groups(memory, queue))
 
 
 def wanted(least: int, n_honest: int) -> int:

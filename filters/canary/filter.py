@@ -27,7 +27,7 @@ from thresher.crawler.core.model import Cause, Mode, Page, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, records, samples, vocabulary
+from thresher.filters.canary import answers, doubts, records, samples, vocabulary, watch
 from thresher.filters.canary.answers import AnswerGroup, Wanted
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
@@ -100,7 +100,9 @@ class CanaryFilter:
         state = None if len(FirstAnswers(memory, queue)) else records.stored_state(memory, queue)
         if state is None or state.stage is not Stage.IDLE:
             return False
-        return samples.is_due(state) or (self._budget.allows_clearing(state) and bool(doubts.groups(memory, queue)))
+        if samples.is_due(state) or (state.n_walls and doubts.is_any_of_wall(memory, queue)):
+            return True
+        return self._budget.allows_clearing(state) and bool(doubts.groups(memory, queue))
 
     # -- the crawl's own answers
 
@@ -120,8 +122,8 @@ class CanaryFilter:
         of = self._round(request.queue, state, memory)
         if not request.is_drained:
             return of.begin(b"", can_wait=False)
-        is_allowed = self._budget.allows_clearing(state)
-        why = doubts.worth_a_request(memory, request.queue, state.n_honest, small_too=True)[0] if is_allowed else b""
+        state.is_drained = True
+        why = doubts.worth_a_request(memory, request.queue, state, small_too=self._budget.allows_clearing(state))[0]
         return (of.begin(why, is_drained=True, can_wait=False) if why else NO_EFFECTS) or of.begin_check()
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
@@ -137,6 +139,8 @@ class CanaryFilter:
     def _ask_for(self, group: AnswerGroup, seen: Seen, state: HostState, memory: Memory) -> Effects:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
         queue, token, allows = seen.queue, group.token, self._budget.allows
+        if watch.is_due(state):
+            return self._round(queue, state, memory).begin(b"", can_wait=False)
         if group.n >= group.wanted and group.n >= records.patience(memory, queue, token, seen.url, group.wanted):
             is_news = state.n_honest < doubts.FEW and not records.is_honest(memory, queue, token, seen.url)
             if allows(state, of_news=is_news) or doubts.is_large(memory, queue, token, group.n, state.n_honest):

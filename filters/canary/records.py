@@ -118,6 +118,9 @@ class HostState(msgspec.Struct, array_like=True):
     n_same: int = 0  # times that the suspected URL has shown the same in this round
     fell: list[tuple[int, int, bytes]] = []  # the last walls that fell unseen: number of the first answer, of the last, and token
     shows: tuple[bytes, Look | None] = (b"", None)  # what it has shown: token and look
+    watched_until: int = 0  # answers until which canaries follow closely on one another
+    unsure: list[int] = []  # samples that were compared since the last good canary, and are not bad
+    n_doubted: int = 0  # such samples that were no evidence, since a wall stood
 
     @property
     def is_walled(self) -> bool:

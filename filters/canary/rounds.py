@@ -29,7 +29,7 @@ from typing import Final
 from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import doubts, records, samples, vocabulary
+from thresher.filters.canary import doubts, records, samples, vocabulary, watch
 from thresher.filters.canary.checks import SampleChecks
 from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
@@ -40,12 +40,14 @@ from thresher.filters.soft_error.looks import Look, distance, is_nearly
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
+_ONE_CANARY: Final = 3  # times that a host is parked until another canary is asked for
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
 _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
 _MOST_RETURNED: Final = 12  # times that canaries may return to what they were: pages that do so more often have two states
 _OF_TWO: Final = 2  # answers that are alike, of which one may be the page's own, shown for another one
+_MOST_BETWEEN: Final = 64  # answers while canaries were what they had not been before, of which all are fetched again
 _FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
@@ -116,7 +118,7 @@ class Round(SampleChecks):
         if candidate is None or not found.was_asked:
             records.drop_candidate(memory, queue, state.slot)
             return self._without()
-        is_walls = found.token in (*state.failed, state.why) and bool(found.token)
+        is_walls = found.token in (*state.failed, state.why) and found.token not in (b"", candidate.token)
         is_foreign = candidate.speaks == Speech.OWN and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         state.is_foreign = state.is_foreign or is_foreign
         if not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links):
@@ -145,7 +147,7 @@ class Round(SampleChecks):
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, state.slot, candidate)
-        state.is_unsure = False
+        state.is_unsure, state.unsure = False, []
         if state.stage is Stage.SAMPLE_CONFIRM:
             return self._confirmed(candidate.at)
         if state.stage is Stage.CONFIRM:
@@ -165,7 +167,7 @@ class Round(SampleChecks):
         suspected = records.counts(memory, queue).get(state.why)
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
-            state.why, suspected = doubts.worth_a_request(memory, queue, state.n_honest, small_too=small_too)
+            state.why, suspected = doubts.worth_a_request(memory, queue, state, small_too=small_too)
         if suspected is not None:
             return self._request(suspected.url, suspected.key, Stage.RECHECK)
         return (self._check_next() if state.is_drained or state.near else NO_EFFECTS) or self._well()
@@ -226,6 +228,8 @@ class Round(SampleChecks):
         was_walled = state.is_walled
         state.stage, state.good_at, state.n_parked, state.since = Stage.IDLE, state.n_answers, 0, 0.0
         state.n_suspects = doubts.clear(self._memory, self._queue)
+        if watch.is_on(state):
+            self._was_no_waste()
         return () if state.is_unsure and not was_walled else (NotWalled(self._queue, was_walled),)
 
     def _blind(self) -> Effects:
@@ -237,6 +241,7 @@ class Round(SampleChecks):
 
     def _bad(self, found: Found, candidate: Candidate, *, is_walls: bool) -> Effects:
         state = self._state
+        is_walls = is_walls or self._is_walls(candidate.key, candidate.token, found.token)
         if state.stage is not Stage.TWICE or found.token != state.failed[0]:
             state.failed = [*state.failed, found.token]
         state.has_met_wall = state.has_met_wall or is_walls
@@ -307,8 +312,14 @@ class Round(SampleChecks):
         state.told, state.n_walls, state.n_honest, state.failed = words_for(b"P"), state.n_walls + 1, 0, []
         state.is_unsure, state.n_returned = False, state.n_returned + 1
         self._was_no_waste()
-        state.near = samples.unknown(memory, queue, state.renewed_after)
-        return (Void(queue), *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
+        watch.begin(state)
+        watch.doubt(memory, queue, state)
+        again: Effects = ()
+        if state.n_answers - state.renewed_after <= _MOST_BETWEEN:
+            again = self._again(samples.since(memory, queue, state.renewed_after))
+        else:
+            state.near = samples.unknown(memory, queue, state.renewed_after)
+        return (Void(queue), *again, *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
 
     def _wall(self, found: Found) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
@@ -316,6 +327,7 @@ class Round(SampleChecks):
         for slot, one in records.candidates(memory, queue).items():
             if one.at > state.good_at and slot != state.first_slot and one.token in state.failed:
                 records.drop_candidate(memory, queue, slot)  # the answer was the wall's
+        watch.doubt(memory, queue, state)
         state.slot = state.first_slot
         state.is_changed = found.status in _GONE or not (state.is_foreign or self._is_shared())
         return (Void(queue), *self._park(found))
@@ -323,7 +335,8 @@ class Round(SampleChecks):
     def _is_shared(self) -> bool:
         """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
         failed = self._state.failed
-        if len(failed) > len(set(failed)):
+        first = records.candidates(self._memory, self._queue).get(self._state.first_slot)
+        if len(failed) > len(set(failed)) or (first is not None and any(self._is_walls(first.key, first.token, of) for of in failed)):
             return True
         alike = records.counts(self._memory, self._queue)
         return any(token in alike or token[:1] in (b"C", b"F") for token in failed)
@@ -339,6 +352,9 @@ class Round(SampleChecks):
             state.n_kept = 0
             return self._release(is_healthy=False)
         state.n_parked += 1
+        if state.n_parked > _ONE_CANARY:  # it may have been kept behind a wall
+            slots = sorted(records.candidates(memory, queue))
+            state.slot = next((slot for slot in slots if slot > state.slot), slots[0])
         return (ParkWalled(queue, state.n_parked), *self._fetch(state.slot, Stage.WALLED))
 
     # -- the end of a wall
@@ -358,10 +374,15 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
-        if len(keys) > _FEW and not tokens.intersection(state.failed) and not state.is_foreign and state.why != vocabulary.STRANGE:
+        is_unlike = not tokens.intersection(state.failed) and state.why != vocabulary.STRANGE
+        if not state.given_up and not tokens.intersection(state.failed):
+            watch.begin(state)
+        if is_unlike and state.n_answers - state.good_at <= _FEW:
+            keys, tokens = samples.since(memory, queue, state.good_at), set()  # earlier answers in doubt stay so
+        elif len(keys) > _FEW and not tokens.intersection(state.failed) and not state.is_foreign and state.why != vocabulary.STRANGE:
             state.near = samples.unknown(memory, queue, state.good_at)[-1:]
             keys = samples.since(memory, queue, state.near[0]) if state.near else keys
-        elif is_page(state.why):
+        elif is_page(state.why) and not watch.is_on(state):
             keys = (*keys, *samples.beside(memory, queue, state, keys))
         alike = records.counts(memory, queue)
         for token in filter(None, state.failed):

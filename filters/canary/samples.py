@@ -44,7 +44,7 @@ _TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
 _RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
 _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
-_SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; what more of them show is the host's own
+_SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; of more, one may have been dropped as a copy
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
 _LONGEST: Final = 512 * _ROW
@@ -72,6 +72,7 @@ class Sample(msgspec.Struct, array_like=True):
     look: Look
     n_links: int
     found: Finding = Finding.NOTHING
+    n_unclear: int = 0  # times that it has shown something else each time while walls came and went
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -115,7 +116,7 @@ def is_sample(seen: Seen) -> bool:
 def keep(memory: Memory, seen: Seen, n: int) -> None:
     """Keep a page, the `n`-th answer of its host, as a sample."""
     assert seen.sample is not None
-    _put(memory, seen.queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
+    put(memory, seen.queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
 
 
 def is_due(state: HostState) -> bool:
@@ -169,7 +170,7 @@ def close(memory: Memory, queue: bytes, state: HostState, at: int, found: Findin
     sample = sample_at(memory, queue, at)
     if sample is not None:
         sample.found = found
-        _put(memory, queue, at, sample)
+        put(memory, queue, at, sample)
     _count(memory, queue, state)
 
 
@@ -229,6 +230,11 @@ def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:
     return _between(memory, queue, n, 1 << 32)
 
 
+def is_of_another(memory: Memory, queue: bytes, key: bytes, token: bytes) -> bool:
+    """Return whether another URL of a host has shown a page."""
+    return any(shown == token and of != key[SITE:] for _, (of, shown) in _answers(memory, queue))
+
+
 def unknown(memory: Memory, queue: bytes, n: int) -> list[int]:
     """Return the numbers of the samples after the `n`-th answer that were not fetched again."""
     return [at for at, sample in _all(memory, queue) if at > n and sample.found is Finding.NOTHING]
@@ -249,7 +255,9 @@ def _between(memory: Memory, queue: bytes, first: int, last: int) -> tuple[bytes
     within = {at for at, (key, _) in order.items() if first < at < last and last_of[key] == at}
     tokens = {order[at][1] for at in within} - {bytes(TOKEN)}
     alike = Counter(token for at, (_, token) in order.items() if at not in within and token in tokens)
-    also = {at for at, (key, token) in order.items() if 0 < alike[token] <= _SHARED and at not in within and last_of[key] == at}
+    others = [at for at, (key, token) in order.items() if alike[token] and at not in within and last_of[key] == at]
+    of_shared = {order[at][1]: at for at in reversed(others) if alike[order[at][1]] > _SHARED}  # the first one of each
+    also = {at for at in others if alike[order[at][1]] <= _SHARED} | set(of_shared.values())
     return tuple(dict.fromkeys(queue[:SITE] + order[at][0] for at in sorted(within | also)))
 
 
@@ -278,7 +286,7 @@ def _all(memory: Memory, queue: bytes) -> Iterator[tuple[int, Sample]]:
         yield int.from_bytes(row[QUEUE + 1 :], "big"), _SAMPLE_ROWS.decode(value)
 
 
-def _put(memory: Memory, queue: bytes, at: int, sample: Sample) -> None:
+def put(memory: Memory, queue: bytes, at: int, sample: Sample) -> None:
     memory.put(_key(queue, at), _encode(sample), weight=KEPT)
 
 

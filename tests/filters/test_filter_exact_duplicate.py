@@ -13,7 +13,7 @@ from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Verdict
 from thresher.filters.base import Effects, LinkJudgement
 from thresher.filters.copy_links import CopyLedger
-from thresher.filters.exact_duplicate import ExactDuplicateFilter
+from thresher.filters.exact_duplicate import ExactDuplicateFilter, outdate
 
 
 def judge(rule: ExactDuplicateFilter, subject: Page, memory: DictMemory, *, dropped: bool = False) -> tuple[Verdict, Effects]:
@@ -74,6 +74,21 @@ def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not()
         ),
     )
     assert judge(rule, page("http://a.example/3", LONG_TEXT), memory)[0].evidence["copy_of"] == new.url.key.hex()
+
+
+def test_a_page_that_is_fetched_again_holds_a_text_only_if_it_shows_it_again() -> None:
+    """Mutations: `outdate` did nothing; a text whose page was fetched again stayed free when that page had shown it once more."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
+    first, second, third = (page(f"http://a.example/{n}") for n in (1, 2, 3))
+    judge(rule, first, memory)
+    assert not judge(rule, second, memory)[0].keep
+    outdate([first.url.key], memory)
+    judge(rule, page("http://a.example/1", f"{LONG_TEXT} and more"), memory)
+    assert judge(rule, second, memory)[0].keep, "its original does not show the text any more"
+    assert judge(rule, third, memory)[0].evidence["copy_of"] == second.url.key.hex()
+    outdate([second.url.key], memory)
+    judge(rule, second, memory)
+    assert judge(rule, third, memory)[0].evidence["copy_of"] == second.url.key.hex()
 
 
 def test_copies_can_be_stored() -> None:
