@@ -50,7 +50,7 @@ class Level(msgspec.Struct, array_like=True):
 
 
 class SiteSummary(msgspec.Struct, array_like=True):
-    """The first fields of a Head: all that is needed of most sites."""
+    """The first fields of a `SiteHead`: all that is needed of most sites."""
 
     low: list[int] = msgspec.field(default_factory=lambda: [0] * LOW)  # number of places with each limit, for limits below LOW
     n_limited: int = 0  # places with a lower limit than a new place has

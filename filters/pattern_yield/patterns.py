@@ -171,7 +171,7 @@ def _value(text: str, place: int, *, is_file: bool = False) -> Value:
 
 
 def _shape(text: str) -> str:
-    """Replace a hash by its class, and every number in what is none."""
+    """Return the class of a hash; in any other value, replace each number."""
     if not text or text.isalpha():
         return text
     if text.isdigit():

@@ -87,7 +87,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     run_text: int = 0
     run_length: int = 0
     run_forms: list[str] = []  # patterns that all URLs of the run have in common
-    n_worth: int = 0  # fetches that were worth it, about
+    n_worth: int = 0  # fetches that were worth it, roughly
     pending: list[PendingFetch] = []
     leading: list[str] = []  # patterns of the last learned page, if it was barren and its links are followed
     n_counted: int = 0
@@ -97,7 +97,7 @@ class SiteHead(msgspec.Struct, array_like=True):
 
 
 class SiteSummary(msgspec.Struct, array_like=True):
-    """The first fields of a Head."""
+    """The first fields of a `SiteHead`."""
 
     n_barren: int = 0
     awaits: bytes = b""

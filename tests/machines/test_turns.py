@@ -128,17 +128,23 @@ def world(tmp_path: Path, clock: FakeTime) -> Iterator[World]:
     made.close()
 
 
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the file of addresses few rows: each machine reads all of them in each of thousands of steps."""
+    for module in (shared_addresses, address_turns):
+        monkeypatch.setattr(module, "N_ROWS", 64)
+
+
+@pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize(("seed", "gap_s"), shortened([(1, 0.2), (2, 3.0), (3, 0.2), (4, 5.0), (5, 1.0), (6, 3.0)], 2))
 async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at_a_time_and_each_has_its_turn(
-    tmp_path: Path, clock: FakeTime, monkeypatch: pytest.MonkeyPatch, seed: int, gap_s: float
+    tmp_path: Path, clock: FakeTime, seed: int, gap_s: float
 ) -> None:
     """P24: owners die, are cut off from some and not from others, and change with runs; calls are lost and late. Mutations: a turn has no
     end, or one that is not bounded by the owner's lease; an owner that comes back grants at once, one that takes over does so before the
     delay is over; leases of an earlier run do not count; a turn ends before its requests; what runs out is given back, or wanted again
     before all is broken off.
     """
-    for module in (shared_addresses, address_turns):
-        monkeypatch.setattr(module, "N_ROWS", 64)  # of the file: machines read all of them in each of the steps
     rng = random.Random(seed)
     world = World(tmp_path, clock, rng, gap_s)
     world.is_faulty = True
