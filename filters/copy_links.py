@@ -42,11 +42,6 @@ def _kind(host: str, url: str) -> bytes:
     return xxhash.xxh32_digest(f"{host}{path[: path.find('/', 1) + 1]}?{names}".encode())
 
 
-def keys(via: bytes) -> tuple[bytes, ...]:
-    """Return the keys of the records that `pay` will read, so that the caller can read them together with its own."""
-    return (_account_key(via[:8], _EVERY_KIND),) if via else ()
-
-
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
     """Return whether the links of a copy are followed.
 

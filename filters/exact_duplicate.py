@@ -46,6 +46,7 @@ _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
 _AGAIN: Final = b"again"
 _LASTING: Final = 1e9  # weight: these records are the last that the memory drops
+_SILENT: Final = Verdict(NAME)
 
 
 def spec(settings: ExactDuplicateSettings) -> FilterSpec:
@@ -112,11 +113,9 @@ class ExactDuplicateFilter:
         )
 
     def decide(self, measure: DigestMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
-        if measure.cell:
-            memory.get_many((measure.cell, *copy_links.keys(measure.via)))  # read all records that are needed below at once
         kept = self._kept(measure, memory)
         if kept is None or measure.exempt:
-            return Verdict(NAME), NO_EFFECTS
+            return _SILENT, NO_EFFECTS
         key, kept_names_itself = kept
         if measure.names_itself and not kept_names_itself:
             return Verdict(NAME, evidence={"replaces": key.hex()}), (Revise(key, self._copy_of(measure.page, follow=True)),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 import numpy as np
 
@@ -9,6 +11,7 @@ from thresher.crawler.core.model import Judgement, Verdict
 from thresher.filters.base import Gate, LinkJudgement
 
 _encode = msgspec.msgpack.Encoder().encode
+_GOOD: Final = _encode(Judgement(keep=True, follow=True, verdicts=()))
 
 
 class JournalRecord(msgspec.Struct, array_like=True, frozen=True):
@@ -24,13 +27,10 @@ def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
     """Write a judgement for the journal. Verdicts that say nothing are left out: no filter learns from these."""
     if isinstance(judgement, LinkJudgement):
         return _encode((judgement.admitted.tobytes(), dict(judgement.refused)))
-    said = tuple([verdict for verdict in judgement.verdicts if says_anything(verdict)])
-    return _encode(Judgement(judgement.keep, judgement.follow, said, judgement.new, judgement.observers))
-
-
-def says_anything(verdict: Verdict) -> bool:
-    """Return whether a verdict differs from that of a filter with nothing to say."""
-    return bool(verdict.evidence or verdict.reason or verdict.score) or verdict.is_against
+    said = [one for one in judgement.verdicts if one.evidence or one.reason or one.score or not (one.keep and one.follow and one.new)]
+    if not said and judgement.is_new and judgement.follow and not judgement.observers:
+        return _GOOD  # nearly every page
+    return _encode(Judgement(judgement.keep, judgement.follow, tuple(said), judgement.new, judgement.observers))
 
 
 def decode_judgement(gate: Gate, data: bytes) -> Judgement | LinkJudgement:

@@ -62,9 +62,9 @@ class Store:
         self.clock = unpack_f64(self._meta(Meta.CLOCK))  # `now` of the last commit
         self.stored_config = self._meta(Meta.CONFIG)  # the configuration of the last process, as JSON
         self._next_seq = unpack_u64(self._meta(Meta.NEXT_SEQ))
-        self._next_visit = unpack_u64(self._meta(Meta.NEXT_VISIT))
+        self.visit = unpack_u64(self._meta(Meta.NEXT_VISIT))  # number of the current or next one; the first is 1
         segments = SegmentWriter(path / "skipped", *unpack_skips(self._meta(Meta.SKIPS)))
-        cut_results(disk, self._next_visit)
+        cut_results(disk, self.visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
         self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, on_commit=self._on_commit)
@@ -247,7 +247,7 @@ class Store:
 
     def capture(self, records: list[ArchiveRecord]) -> None:
         """Add records of the current visit to the archive."""
-        self._open.archive.append((self._next_visit, records))
+        self._open.archive.append((self.visit, records))
         self._open.n_bytes += sum(len(record.block) for record in records)
 
     def leave_body_to_archive(self, may_hold: Callable[[bytes], bool]) -> None:
@@ -256,7 +256,7 @@ class Store:
         Args:
             may_hold: Returns whether a body can be read from its record.
         """
-        key, rows = pack_u64(self._next_visit), self._open.layers[BODIES].rows
+        key, rows = pack_u64(self.visit), self._open.layers[BODIES].rows
         body = rows.get(key)
         if body is not None and may_hold(body):
             rows[key] = Archived(body)
@@ -288,21 +288,16 @@ class Store:
         self._next_seq += n
         return self._next_seq - n
 
-    @property
-    def visit(self) -> int:
-        """Number of the current or next visit; the first is 1."""
-        return self._next_visit
-
     # Groups
 
     def end_visit(self) -> None:
         """End the current visit: all its writes are made."""
-        self._next_visit += 1
+        self.visit += 1
         self._open.n_visits += 1
 
     def _mid_visit(self) -> bool:
         """Return whether the open group has results of a visit that has not ended."""
-        unfinished = pack_u64(self._next_visit)
+        unfinished = pack_u64(self.visit)
         layers = (self._open.layers[table] for table in TABLES if TABLES[table].env == RESULTS)
         return any(unfinished in layer.rows for layer in layers)
 
@@ -315,7 +310,7 @@ class Store:
     def first_uncommitted(self) -> int:
         """Number of the first visit that is not on disk yet."""
         behind = self._behind
-        return self._next_visit - self._open.n_visits - (behind.n_visits if behind is not None else 0)
+        return self.visit - self._open.n_visits - (behind.n_visits if behind is not None else 0)
 
     @property
     def pending_bytes(self) -> int:
@@ -352,7 +347,7 @@ class Store:
         self.clock = max(self.clock, now)
         self.put(META, Meta.CLOCK, pack_f64(self.clock))
         self.put(META, Meta.NEXT_SEQ, pack_u64(self._next_seq))
-        self.put(META, Meta.NEXT_VISIT, pack_u64(self._next_visit))
+        self.put(META, Meta.NEXT_VISIT, pack_u64(self.visit))
         self._behind, self._open = group, Group()
         self._commit = self._writer.submit(group)
         return self._commit

@@ -110,6 +110,8 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     native.least_pairs(words, rng.randrange(257))
     native.slots(words, rng.randrange(1, 9), rng.randrange(1, 11), rng.randrange(1, 40))
     native.project(words, rng.randbytes(4 * rng.randrange(1, 2_000)), rng.randbytes(4_096 * rng.randrange(9)))
+    with contextlib.suppress(ValueError):
+        native.common(rng.randbytes(rng.choice([0, 9, 256, 4_096])), rng.randrange(1, 300), rng.randrange(20))
     native.end_words(words, rng.randrange(1, 257))
     native.shared_words(words, rng.randrange(1, 40), rng.randbytes(4 * rng.randrange(200)))
     native.without_runs(words, [(wanted * rng.randrange(3), rng.randrange(4)) for _ in range(rng.randrange(4))])

@@ -84,6 +84,9 @@ def end_words(tokens: object, ends: int, /) -> bytes:
 def shared_words(tokens: object, ends: int, words: object, /) -> int:
     """Return how many of these words, uint32, ascending, 1,024 at most, are the upper half of one of the first and last `ends` tokens."""
 
+def common(rows: bytes, width: int, least: int, /) -> bytes:
+    """Return for each place the byte that `least` of the rows have there, 0 if there is none; `least` is more than half of the rows."""
+
 def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | None:
     """Return the words, uint64, without each row of words wherever it stands; None if none is there."""
 

@@ -258,6 +258,8 @@ void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
 /* The distinct upper halves of the first and last `ends` words, ascending; returns how many. out: 2 * ends. */
 size_t end_words(const uint64_t *tokens, size_t n, size_t ends, uint32_t *out);
+/* For each of `width` places the byte that `least` of n rows have there, which must be more than half of them; 0 if there is none. */
+void common_bytes(const uint8_t *rows, size_t n, size_t width, size_t least, uint8_t *out);
 /* Return how many of n_words words, ascending, are the upper half of one of the first and last `ends` tokens. is_met: n_words bytes. */
 size_t shared_words(const uint64_t *tokens, size_t n, size_t ends, const uint32_t *words, size_t n_words, uint8_t *is_met);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */

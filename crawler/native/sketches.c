@@ -219,6 +219,20 @@ int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t lengt
     return is_there;
 }
 
+void common_bytes(const uint8_t *rows, size_t n, size_t width, size_t least, uint8_t *out) {
+    for (size_t i = 0; i < width; i++) {
+        uint8_t value = 0;
+        size_t lead = 0, n_same = 0; /* a byte that most rows have is what is left when pairs of unequal ones are crossed out */
+        for (size_t row = 0; row < n; row++) {
+            uint8_t at = rows[row * width + i];
+            if (!lead) value = at;
+            lead = at == value ? lead + 1 : lead - 1;
+        }
+        for (size_t row = 0; row < n; row++) n_same += rows[row * width + i] == value;
+        out[i] = n_same >= least ? value : 0;
+    }
+}
+
 static int compare_words(const void *a, const void *b) {
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
     return (one > other) - (one < other);

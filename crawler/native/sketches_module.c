@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), project(), least_pairs(), end_words(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), project(), least_pairs(), end_words(), shared_words(), common(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -310,7 +310,22 @@ static PyObject *py_near(PyObject *self, PyObject *args) {
     return items;
 }
 
+static PyObject *py_common(PyObject *self, PyObject *args) {
+    Py_buffer rows;
+    Py_ssize_t width, least;
+    PyObject *found = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nn", &rows, &width, &least)) return NULL;
+    if (width < 1 || rows.len % width || least < 1 || least > rows.len || 2 * least <= rows.len / width)
+        PyErr_SetString(PyExc_ValueError, "common: expected rows of so many bytes, and more than half of them");
+    else if ((found = PyBytes_FromStringAndSize(NULL, width)))
+        common_bytes(rows.buf, (size_t)(rows.len / width), (size_t)width, (size_t)least, (uint8_t *)PyBytes_AS_STRING(found));
+    PyBuffer_Release(&rows);
+    return found;
+}
+
 PyMethodDef SKETCH_METHODS[] = {
+    {"common", py_common, METH_VARARGS, "common(rows, width, least) -> bytes, in each place what so many of the rows have, 0 if there is none"},
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"project", py_project, METH_VARARGS, "project(tokens: uint64, logs: int32, weights: int32) -> list of int, see random_projection.py"},

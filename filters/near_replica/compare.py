@@ -29,6 +29,7 @@ import numpy as np
 
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.neighbours import is_same
 from thresher.filters.near_replica.random_projection import F64
@@ -222,6 +223,8 @@ def vote(host: HostCounts, page: KnownPage, memory: Memory) -> None:
 
 def _common(voters: bytes) -> bytes:
     """Return for each slot the minimum that three in five pages have, 0 if there is none. Only the median can be such a value."""
+    if NATIVE and voters:
+        return native.common(voters, SLOTS, math.ceil(_COMMON * (len(voters) // SLOTS)))
     slots = np.frombuffer(voters, dtype=np.uint8).reshape(-1, SLOTS)
     middle = np.sort(slots, axis=0)[len(slots) // 2]
     return np.where((slots == middle).sum(axis=0) >= _COMMON * len(slots), middle, 0).astype(np.uint8).tobytes()

@@ -178,6 +178,8 @@ class PageGate:
 
     def _find(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if it is none, and the result of the probe."""
+        if not (measure.hint or measure.may_echo or host.texts):  # nearly every page: neither its words nor its host give a reason to look
+            return "", ""
         if _is_gate_at_sight(measure) and measure.status in (200, 403):
             return ("", "") if self._is_cleared(measure, host, memory) else (measure.hint, "none")
         if measure.status != 200 or (measure.is_exempt and not _may_convict_exempt(measure)):

@@ -24,7 +24,7 @@ from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
 from thresher.filters.canary import vocabulary
 from thresher.filters.depth_cutoff import novelty
-from thresher.filters.near_replica import random_projection
+from thresher.filters.near_replica import compare, random_projection
 from thresher.filters.soft_error import looks
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
@@ -185,7 +185,7 @@ def by_both(ask: Callable[[], Any]) -> tuple[Any, Any]:
     """Return the results with the native code and without."""
     with pytest.MonkeyPatch.context() as patched:
         found = ask()
-        for module in (echo, looks, minhash, novelty, random_projection):
+        for module in (compare, echo, looks, minhash, novelty, random_projection):
             patched.setattr(module, "NATIVE", False)
         return found, ask()
 
@@ -256,6 +256,16 @@ def test_filters_see_the_same_in_a_page(url: str) -> None:
         assert projected == expected, seed
 
 
+def test_a_template_is_what_three_in_five_pages_have() -> None:
+    """Law. Mutations: a byte is crossed out by the next one whether they differ or not; two in three must have it."""
+    rng = random.Random(3)
+    for n in range(1, 18):
+        rows = bytes(rng.choice((1, rng.randrange(4))) for _ in range(n * 256))
+        found, expected = by_both(partial(compare._common, rows))
+        assert found == expected, n
+        assert n < 3 or set(found) >= {0, 1}
+
+
 def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
     rng, tables = np.random.default_rng(1), []
     table = b""
@@ -284,6 +294,8 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.project(b'12345678', b'', bytes(4096))",
         "n.project(b'12345678', bytes(8), bytes(4095))",
         "n.project(b'12345678', bytes(8), bytes(4096 * 65))",
+        "n.common(bytes(8), 3, 2)",
+        "n.common(bytes(8), 2, 2)",
         "n.least_pairs(b'12345678', 257)",
         "n.least_pairs(b'1234567', 4)",
         "n.end_words(b'12345678', 0)",

@@ -107,7 +107,7 @@ def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str
         for n in range(5000):
             store.put(SEEN, pack_u64(n), b"x" * 50)
             store.put(PAGES, pack_u64(n), b"x" * 50)
-        store._next_visit = 5000
+        store.visit = 5000
     data = tmp_path / env / "data.mdb"
     size = data.stat().st_size
     match damage:

@@ -194,7 +194,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "a text too many": (copy_first(URLS, pack_u64(10**5)), "texts for"),
     "a URL that is not known": (lambda store: store.delete(SEEN, queued(store)[0]), "its URL is unknown"),
     "a number not given out": (lambda store: setattr(store, "_next_seq", 5), "has not been given out"),
-    "a visit to come": (lambda store: setattr(store, "_next_visit", 50), "past the watermark"),
+    "a visit to come": (lambda store: setattr(store, "visit", 50), "past the watermark"),
     "an alias to nowhere": (drop_first(ALIASES), "leads nowhere"),
     "a row without a URL": (lambda store: store.put(QUEUE, first(store, QUEUE)[0], b""), "is empty, or out of order"),
     "a row out of order": (lambda store: store.put(QUEUE, first(store, QUEUE)[0], 2 * first(store, QUEUE)[1]), "is empty, or out of order"),
