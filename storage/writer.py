@@ -188,7 +188,7 @@ def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor)
         rows = layer.rows
         if table not in _PACKED and None not in rows.values():
             # no pair for each row: while they wait, the garbage collector would walk them
-            yield Write(table, [], {key: cast("bytes", rows[key]) for key in sorted(rows)})
+            yield Write(table, [], cast("dict[bytes, bytes]", {key: rows[key] for key in sorted(rows)}))
             continue
         write = Write(table, [], {})
         for key in sorted(rows):

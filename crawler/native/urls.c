@@ -87,7 +87,7 @@ static uint64_t eight(Bytes at) {
     return word;
 }
 
-static void mix(uint64_t *v, int a, int b, int c, int d, uint64_t x, uint64_t y) {
+static inline void mix(uint64_t *v, int a, int b, int c, int d, uint64_t x, uint64_t y) {
     v[a] += v[b] + x, v[d] = turned(v[d] ^ v[a], 32);
     v[c] += v[d], v[b] = turned(v[b] ^ v[c], 24);
     v[a] += v[b] + y, v[d] = turned(v[d] ^ v[a], 16);
@@ -103,8 +103,14 @@ static void take_block(uint64_t *state, Bytes block, uint64_t n_before, int is_l
     if (is_last) v[14] = ~v[14];
     for (int r = 0; r < ROUNDS; r++) {
         const uint8_t *o = ORDER[r % 10];
-        for (int i = 0; i < 4; i++) mix(v, i, 4 + i, 8 + i, 12 + i, m[o[2 * i]], m[o[2 * i + 1]]);
-        for (int i = 0; i < 4; i++) mix(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[o[8 + 2 * i]], m[o[9 + 2 * i]]);
+        mix(v, 0, 4, 8, 12, m[o[0]], m[o[1]]); /* eight times written out: then the compiler keeps v in registers */
+        mix(v, 1, 5, 9, 13, m[o[2]], m[o[3]]);
+        mix(v, 2, 6, 10, 14, m[o[4]], m[o[5]]);
+        mix(v, 3, 7, 11, 15, m[o[6]], m[o[7]]);
+        mix(v, 0, 5, 10, 15, m[o[8]], m[o[9]]);
+        mix(v, 1, 6, 11, 12, m[o[10]], m[o[11]]);
+        mix(v, 2, 7, 8, 13, m[o[12]], m[o[13]]);
+        mix(v, 3, 4, 9, 14, m[o[14]], m[o[15]]);
     }
     for (int i = 0; i < 8; i++) state[i] ^= v[i] ^ v[i + 8];
 }

@@ -6,15 +6,24 @@
 enum { USUAL_SHINGLE = 5 }; /* of near_replica */
 static const uint64_t FACTOR = 0x9E3779B97F4A7C15u, MIX = 0xD6E8FEB86659FD93u;
 enum { NO_LETTER, LETTER, IDEOGRAPH, UNSPACED, UNSPACED_LENGTH = 3 };
+enum { POWERS = 32, LATINS = 256 };
 static int8_t CLASS[UNITS];      /* of a UTF-16 code unit */
 static uint64_t NUMBER[UNITS];   /* random, of its lower case */
 static uint64_t BASE;
+static uint64_t POWER[POWERS];   /* of BASE: factors that do not wait for each other */
+static uint64_t LATIN[LATINS];   /* NUMBER of a letter; 0: no letter. No letter has the number 0 (sketch.py: scrambled, and not of 0) */
 
 void set_letters(const int8_t *classes, const uint64_t *numbers, uint64_t base) {
     memcpy(CLASS, classes, sizeof CLASS);
     memcpy(NUMBER, numbers, sizeof NUMBER);
     BASE = base;
+    for (int i = 0; i < POWERS; i++) POWER[i] = i ? POWER[i - 1] * base : 1;
+    for (int i = 0; i < LATINS; i++) LATIN[i] = CLASS[i] == LETTER ? NUMBER[i] : 0;
 }
+
+static uint64_t latin(uint8_t unit) { return LATIN[unit]; }
+
+static uint64_t letter(uint16_t unit) { return CLASS[unit] == LETTER ? NUMBER[unit] : 0; }
 
 static uint64_t scrambled(uint64_t x) {
     x ^= x >> 30;
@@ -25,24 +34,24 @@ static uint64_t scrambled(uint64_t x) {
 }
 
 /* The hashes of the words of n units, as many as there are; 0 < UNITS > each unit. */
-#define HASH_UNITS(name, Unit)                                                                   \
+#define HASH_UNITS(name, Unit, number_of)                                                        \
     static size_t name(const Unit *u, size_t n, uint64_t *out) {                                 \
         size_t found = 0;                                                                        \
         for (size_t i = 0; i < n;) {                                                             \
-            int class = CLASS[u[i]];                                                             \
-            if (class == NO_LETTER) {                                                            \
-                i++;                                                                             \
-            } else if (class == LETTER) {                                                        \
-                uint64_t sum = 0, power = 1;                                                     \
-                do {                                                                             \
-                    sum += NUMBER[u[i]] * power;                                                 \
-                    power *= BASE;                                                               \
-                } while (++i < n && CLASS[u[i]] == LETTER);                                      \
+            uint64_t number = number_of(u[i]);                                                   \
+            if (number) {                                                                        \
+                uint64_t sum = 0, power = POWER[POWERS - 1];                                     \
+                size_t first = i, stop = n - i > POWERS ? i + POWERS : n;                        \
+                do sum += number * POWER[i - first];                                             \
+                while (++i < stop && (number = number_of(u[i])));                                \
+                for (; number && i < n && (number = number_of(u[i])); i++) sum += number * (power *= BASE);\
                 out[found++] = scrambled(sum);                                                   \
+            } else if (CLASS[u[i]] == NO_LETTER) {                                               \
+                i++;                                                                             \
             } else { /* one begins at every letter */                                            \
                 uint64_t sum = NUMBER[u[i]], power = BASE;                                       \
-                size_t length = class == UNSPACED ? UNSPACED_LENGTH : 1;                         \
-                for (size_t j = 1; j < length && i + j < n && CLASS[u[i + j]] == UNSPACED; j++) { \
+                size_t length = CLASS[u[i]] == UNSPACED ? UNSPACED_LENGTH : 1;                   \
+                for (size_t j = 1; j < length && i + j < n && CLASS[u[i + j]] == UNSPACED; j++) {\
                     sum += NUMBER[u[i + j]] * power;                                             \
                     power *= BASE;                                                               \
                 }                                                                                \
@@ -53,8 +62,8 @@ static uint64_t scrambled(uint64_t x) {
         return found;                                                                            \
     }
 
-HASH_UNITS(hash_latin, uint8_t)
-HASH_UNITS(hash_units, uint16_t)
+HASH_UNITS(hash_latin, uint8_t, latin)
+HASH_UNITS(hash_units, uint16_t, letter)
 
 size_t hash_words(const void *text, size_t n, int width, uint64_t *out) {
     return width == 1 ? hash_latin(text, n, out) : hash_units(text, n, out);

@@ -149,6 +149,15 @@ def test_words_have_the_same_hashes(text: str) -> None:
     assert np.frombuffer(found, dtype=np.uint64).tolist() == sketch._token_hashes(text).tolist()
 
 
+@pytest.mark.parametrize("letters", ["aÀ", "aλ"])
+def test_long_words_have_the_same_hashes(letters: str) -> None:
+    """The first 32 letters have their factors in a table."""
+    text = " ".join(letters * n + letters[:1] * odd for n in range(1, 50) for odd in (0, 1))
+    found = native.words(text, sketch.MAX_UNITS)
+    assert found is not None
+    assert bytes(found) == sketch._token_hashes(text).tobytes()
+
+
 def test_a_text_that_is_too_long_is_left_to_python() -> None:
     assert native.words("ab" * 50, 99) is None
     assert native.words("𝒳" * 50, 99) is None
