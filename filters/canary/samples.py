@@ -44,6 +44,7 @@ _TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
 _RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
 _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
+_FARTHEST: Final = 2  # times `every` that the next sample may be away, so that all until there is fetched again
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; of more, one may have been dropped as a copy
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
@@ -175,8 +176,8 @@ def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     for other in run if is_wall else (at,):
         close(memory, queue, state, other, Finding.OF_WALL if is_wall else Finding.BAD)
     state.near += [other for other in (before, after) if other in found and found[other].found is Finding.NOTHING]
-    first = before if before in ill else max(before, at - state.every)
-    last = after if after in ill else min(after, at + state.every)
+    first = before if before in ill else max(before, at - _FARTHEST * state.every)
+    last = after if after in ill else min(after, at + _FARTHEST * state.every)
     return Range(_between(memory, queue, first, last), is_new)
 
 
