@@ -121,10 +121,12 @@ async def test_walls_that_come_again_and_again_are_found_while_they_stand(tmp_pa
 
 
 async def test_hosts_whose_pages_change_while_they_are_crawled_cost_little_more(tmp_path: Path) -> None:
-    """Mutation: a host that answers now this, now that is fetched again without end (1,179 requests)."""
+    """Mutations: a host that answers now this, now that is fetched again without end (1,179 requests); one whose samples are bad once more
+    after all was fetched again is sampled on (529).
+    """
     found, n, _ = await crawled(tmp_path / "c", HONEST)
     assert {kind: missing for kind in HONEST if (missing := lost(found, kind, N))} == {}
     assert n["one"] <= MOST_OF_CHANGE
-    assert n["all"] <= 4.5 * N
+    assert n["all"] <= 3.5 * N
     assert n["states"] <= 3.5 * N
     assert OWN in {page.title for page in found.pages.values()}
