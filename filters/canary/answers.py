@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import doubts, early, records, samples, vocabulary
+from thresher.filters.canary import doubts, early, records, samples, vocabulary, watch
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import AT_ONCE, of_redirect
@@ -130,8 +130,12 @@ def keep(memory: Memory, seen: Seen, state: HostState) -> None:
     slot, is_asked = records.free_slot(memory, seen.queue), False
     if slot is None:
         found = records.candidates(memory, seen.queue)
-        slot = max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
+        slot = max(
+            found, key=lambda slot: (watch.is_on(state) and not found[slot].is_proved, found[slot].speaks != Speech.OWN, found[slot].at)
+        )
         is_asked = slot == state.slot and state.stage is not Stage.IDLE
+        if watch.is_on(state) and found[slot].is_proved:
+            return
     if seen.look.n_words >= FEWEST_WORDS and not is_asked:
         candidate = Candidate(
             seen.url, seen.key, seen.token, seen.look, state.n_answers, speaks=seen.speaks, words=seen.words, n_links=seen.n_links

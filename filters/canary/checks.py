@@ -43,7 +43,11 @@ class Requests:
         self._state = state
 
     def _usable(self, *, but: bytes = b"") -> list[int]:
-        return answers.usable(self._memory, self._queue, but=but)
+        slots = answers.usable(self._memory, self._queue, but=but)
+        if watch.is_on(self._state):  # those that have been good come first
+            found = records.candidates(self._memory, self._queue)
+            slots.sort(key=lambda slot: not found[slot].is_proved)
+        return slots
 
     def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
         candidate = records.candidates(self._memory, self._queue)[slot]
@@ -78,7 +82,7 @@ class Requests:
         """
         state, memory, queue = self._state, self._memory, self._queue
         found = records.candidates(memory, queue)
-        self._drop(*(slot for slot, one in found.items() if one.key in keys and slot != state.slot))
+        self._drop(*(slot for slot, one in found.items() if one.key in keys and slot != state.slot and not one.is_proved))
         samples.forget(memory, queue, state, keys)
         left = max(0, most * (state.n_answers - state.n_again) + _ANY - state.n_again)
         chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN))
@@ -124,8 +128,7 @@ class SampleChecks(Requests, ABC):
         if sample is None:
             return self._clear_next()
         if not found.was_asked or not self._is_other(sample, found):
-            is_own = state.stage is Stage.SAMPLE_TWICE and not self._is_walls(sample.key, sample.token, state.shows[0])
-            state.n_flips += is_own
+            state.n_flips += state.stage is Stage.SAMPLE_TWICE and not watch.is_on(state)
             if not records.candidates(self._memory, self._queue):
                 self._make_canary(sample, found)
             watch.note(state, state.sample_at)
@@ -135,13 +138,22 @@ class SampleChecks(Requests, ABC):
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
         if _is_unsteady(state.shows, found):
             if watch.may_wait(self._memory, self._queue, state):
-                return self._clear_next()
+                return self._once_more(sample, found)
             watch.note(state, state.sample_at)
             return self._closed(Finding.UNCLEAR)
         usable = [slot for slot, one in records.candidates(self._memory, self._queue).items() if one.key != sample.key]
         state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
         canary = next((slot for slot in self._usable() if slot in usable), None)
         return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
+
+    def _once_more(self, sample: Sample, found: Found) -> Effects:
+        """Look at a sample again that shows something else each time: at once if a wall has shown one of both."""
+        of_wall = [self._is_walls(sample.key, sample.token, token) for token in (self._state.shows[0], found.token)]
+        if not any(of_wall):
+            return self._clear_next()
+        if of_wall[0]:
+            self._state.shows = found.token, found.look
+        return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
 
     def _is_other(self, sample: Sample, found: Found) -> bool:
         """Return whether a sample shows another page: one that is not like it, or not the page that it has shared with another URL."""

@@ -81,18 +81,18 @@ def is_large(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) 
     return n >= max(_large(n_honest), records.longest_patience(memory, queue, token))
 
 
-def times(memory: Memory, queue: bytes, token: bytes, n_honest: int) -> int:
+def times(memory: Memory, queue: bytes, token: bytes, state: HostState) -> int:
     """Return how often in a row a URL must show suspected answers to be honest: a wall may answer only some requests.
 
     Args:
         memory: The filter's memory.
         queue: Of the host.
         token: Of the answers.
-        n_honest: Groups that were found honest since the last wall.
+        state: That of the host.
     """
     if records.is_of_wall(memory, queue, token):
         return _TIMES_OF_WALL
-    return _TIMES if n_honest < _FIRST else 1
+    return _TIMES if state.n_honest < _FIRST or state.watched_until else 1
 
 
 def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) -> bool:

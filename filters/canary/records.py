@@ -141,6 +141,8 @@ class Candidate(msgspec.Struct, array_like=True):
     words: bytes = b""  # its own until then
     n_links: int = 0
     before: tuple[bytes, Look, int] | None = None  # what it was before it changed by itself: token, look, `at`
+    is_proved: bool = False  # it has shown the same when it was fetched again
+    n_failed: int = 0  # times that it has failed since, while another one was good
 
 
 class Count(msgspec.Struct, array_like=True):
@@ -286,10 +288,10 @@ def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, leas
     row = queue + _COUNT + token
     found = _read(memory, row, _COUNTS)
     if found is None:
-        found = Count(0, url, key, least)
-    elif not is_honest(memory, queue, token, url):
+        found = Count(0, url, b"", least)
+    found.n += found.key != key  # a URL that is fetched again is not one more
+    if not (found.key and is_honest(memory, queue, token, url)):
         found.url, found.key, found.least = url, key, min(least, found.least)
-    found.n += 1
     found.look = found.look or look
     memory.put(row, _encode(found), weight=KEPT)
     return found.n

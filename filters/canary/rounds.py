@@ -128,8 +128,6 @@ class Round(SampleChecks):
             return self._returned()
         return self._bad(found, candidate, is_walls=is_walls)
 
-    # -- requests
-
     def _without(self) -> Effects:
         """Go on without a canary that may not be fetched."""
         state, usable = self._state, self._usable(but=self._state.why)
@@ -141,12 +139,16 @@ class Round(SampleChecks):
 
     def _good(self, found: Found, candidate: Candidate) -> Effects:
         state, memory, queue = self._state, self._memory, self._queue
-        if state.stage is Stage.SECOND and not state.has_met_wall:
-            self._drop(state.first_slot, *state.changed)  # they have changed
-            state.has_changed = True
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
+            candidate.n_links = max(candidate.n_links, found.n_links)  # it may have been kept without its links
+            candidate.is_proved, candidate.n_failed = True, 0
             records.put_candidate(memory, queue, state.slot, candidate)
+        if state.stage is Stage.SECOND and not state.has_met_wall:
+            if watch.is_on(state) and watch.is_steady(memory, queue, state.first_slot):
+                return (*self._again(samples.since(memory, queue, state.good_at)), *self._clear_next())  # a wall has just fallen
+            self._drop(state.first_slot, *state.changed)  # they have changed
+            state.has_changed = True
         state.is_unsure, state.unsure = False, []
         if state.stage is Stage.SAMPLE_CONFIRM:
             return self._confirmed(candidate.at)
@@ -183,7 +185,7 @@ class Round(SampleChecks):
         if found.token == state.why or is_strange or self._is_nearly_suspected(found):
             state.n_same += 1
             suspected = records.counts(memory, queue).get(state.why)
-            if suspected is None or state.n_same >= doubts.times(memory, queue, state.why, state.n_honest):
+            if suspected is None or state.n_same >= doubts.times(memory, queue, state.why, state):
                 return self._honest()
             return self._request(suspected.url, suspected.key, Stage.RECHECK)
         state.confirms, state.failed, state.again = True, [], (found.token, found.look) if found.look is not None else None
@@ -256,7 +258,7 @@ class Round(SampleChecks):
             others = [slot for slot in self._usable(but=state.why) if slot not in state.bad and self._may_judge(slot)]
             if others:
                 return self._fetch(others[0], Stage.SECOND)
-        if len(state.changed) == len(state.bad) > 1:
+        if len(state.changed) == len(state.bad) > 1 and not watch.is_on(state):
             self._renew()
             self._leave_sample()
             state.failed = [state.why]
@@ -264,7 +266,8 @@ class Round(SampleChecks):
         is_page = found.look is not None and state.shown is not None and not is_walls
         if is_page and state.stage in (Stage.FIRST, Stage.SECOND):
             return self._fetch(state.first_slot, Stage.TWICE)
-        if state.stage is Stage.TWICE and is_changing(state.shown, found.look):
+        was_steady = watch.is_on(state) and candidate.is_proved
+        if state.stage is Stage.TWICE and is_changing(state.shown, found.look) and not was_steady:
             self._drop(state.slot)
             return self._blind()
         return self._wall(found)
@@ -314,11 +317,9 @@ class Round(SampleChecks):
         self._was_no_waste()
         watch.begin(state)
         watch.doubt(memory, queue, state)
-        again: Effects = ()
-        if state.n_answers - state.renewed_after <= _MOST_BETWEEN:
-            again = self._again(samples.since(memory, queue, state.renewed_after))
-        else:
-            state.near = samples.unknown(memory, queue, state.renewed_after)
+        are_few = state.n_answers - state.renewed_after <= _MOST_BETWEEN
+        state.near = [] if are_few else samples.unknown(memory, queue, state.renewed_after)
+        again = self._again(samples.since(memory, queue, state.renewed_after)) if are_few else ()
         return (Void(queue), *again, *(self._release(is_healthy=True) if state.is_walled else self._clear_next()))
 
     def _wall(self, found: Found) -> Effects:
@@ -336,7 +337,8 @@ class Round(SampleChecks):
         """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
         failed = self._state.failed
         first = records.candidates(self._memory, self._queue).get(self._state.first_slot)
-        if len(failed) > len(set(failed)) or (first is not None and any(self._is_walls(first.key, first.token, of) for of in failed)):
+        is_walls = first is not None and any(self._is_walls(first.key, first.token, token) for token in failed)
+        if is_walls or len(failed) > len(set(failed)):
             return True
         alike = records.counts(self._memory, self._queue)
         return any(token in alike or token[:1] in (b"C", b"F") for token in failed)
@@ -345,6 +347,9 @@ class Round(SampleChecks):
         """Park the host, then ask for a canary. If it has failed for long, accept it as it is."""
         state, memory, queue = self._state, self._memory, self._queue
         state.told, state.flaps = found.told, False
+        if watch.is_on(state) and len(state.changed) > 1 and state.n_parked >= _CHANGED:
+            self._renew()
+            return self._release(is_healthy=True)
         if state.n_parked >= (_CHANGED if state.is_changed else _MOST_PARKED):
             state.given_up = True
             for slot in records.candidates(memory, queue):
@@ -374,14 +379,14 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         self._was_no_waste()
         keys, tokens = doubts.of_wall(state, queue, memory)
-        is_unlike = not tokens.intersection(state.failed) and state.why != vocabulary.STRANGE
         if not state.given_up and not tokens.intersection(state.failed):
             watch.begin(state)
+        is_unlike = not tokens.intersection(state.failed) and state.why != vocabulary.STRANGE
         if is_unlike and state.n_answers - state.good_at <= _FEW:
             keys, tokens = samples.since(memory, queue, state.good_at), set()  # earlier answers in doubt stay so
-        elif len(keys) > _FEW and not tokens.intersection(state.failed) and not state.is_foreign and state.why != vocabulary.STRANGE:
+        elif is_unlike and len(keys) > _FEW and not state.is_foreign:
             state.near = samples.unknown(memory, queue, state.good_at)[-1:]
-            keys = samples.since(memory, queue, state.near[0]) if state.near else keys
+            keys, tokens = (samples.since(memory, queue, state.near[0]), set()) if state.near else (keys, tokens)
         elif is_page(state.why) and not watch.is_on(state):
             keys = (*keys, *samples.beside(memory, queue, state, keys))
         alike = records.counts(memory, queue)

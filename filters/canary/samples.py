@@ -44,6 +44,9 @@ _TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
 _RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
 _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, or more, are a site of variants
+_FARTHEST: Final = 2  # times `every` that the next sample may be away, so that all until there is fetched again
+_MANY: Final = 12  # bad samples
+_MOST_BAD: Final = 0.9  # share of the samples that were fetched again
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; of more, one may have been dropped as a copy
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
@@ -121,9 +124,15 @@ def keep(memory: Memory, seen: Seen, n: int) -> None:
 
 def is_due(state: HostState) -> bool:
     """Return whether one more sample of a host that has nothing else to fetch is to be fetched again."""
-    if state.n_flips >= max(_FLIPS, state.n_bad):
+    if state.n_flips >= max(_FLIPS, state.n_bad) or _changes_by_itself(state):
         return False
     return bool(state.near) or state.n_checked < _n_wanted(state)
+
+
+def _changes_by_itself(state: HostState) -> bool:
+    """Return whether most samples were bad although every URL was fetched again: what comes next would be no better."""
+    has_all_again = 2 * state.n_again >= state.n_answers
+    return has_all_again and state.n_bad >= _MANY and state.n_bad >= _MOST_BAD * state.n_checked
 
 
 def next_due(memory: Memory, queue: bytes, state: HostState) -> tuple[int, Sample] | None:
@@ -186,8 +195,8 @@ def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     for other in run if is_wall else (at,):
         close(memory, queue, state, other, Finding.OF_WALL if is_wall else Finding.BAD)
     state.near += [other for other in (before, after) if other in found and found[other].found is Finding.NOTHING]
-    first = before if before in ill else max(before, at - state.every)
-    last = after if after in ill else min(after, at + state.every)
+    first = before if before in ill else max(before, at - _FARTHEST * state.every)
+    last = after if after in ill else min(after, at + _FARTHEST * state.every)
     return Range(_between(memory, queue, first, last), is_new)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import samples
+from thresher.filters.canary import records, samples
 from thresher.filters.canary.records import HostState
 from thresher.filters.canary.samples import Finding
 
 EVERY: Final = 8  # answers, or samples, from one canary to the next
-_UNCLEAR: Final = 2  # times that a sample that shows something else each time is looked at again
+_MOST_FAILED: Final = 3  # times in a row that a canary fails while another one is good: its page has changed
+_UNCLEAR: Final = 6  # times that a sample that shows something else each time is looked at again
 _FOR: Final = 32 * EVERY  # answers
 
 
@@ -57,6 +58,16 @@ def may_wait(memory: Memory, queue: bytes, state: HostState) -> bool:
     sample.n_unclear += 1
     samples.put(memory, queue, state.sample_at, sample)
     return True
+
+
+def is_steady(memory: Memory, queue: bytes, slot: int) -> bool:
+    """Return whether a canary that has failed beside a good one has been good before, and has not failed so often since."""
+    one = records.candidates(memory, queue).get(slot)
+    if one is None or not one.is_proved:
+        return False
+    one.n_failed += 1
+    records.put_candidate(memory, queue, slot, one)
+    return one.n_failed < _MOST_FAILED
 
 
 def doubt(memory: Memory, queue: bytes, state: HostState) -> None:

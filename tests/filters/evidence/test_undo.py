@@ -162,6 +162,20 @@ def test_each_filter_has_learned_something_behind_a_wall_that_it_forgets(name: s
     assert not bench.rows(undo.NAME)
 
 
+def test_that_a_page_is_fetched_again_is_no_evidence_and_stays() -> None:
+    """Mutation: `Panel.again` wrote through the memory whose changes are undone: the text was once more that of the page which a wall had
+    answered for.
+    """
+    bench = Bench.of(registered())
+    text = "a page of some words, as there are many of them on this site, and more than twenty words in all, so that it counts"
+    first, other = page("http://a.example/dir/1", text), page("http://a.example/dir/2", text)
+    bench.tell([first])
+    bench.panel.believe(SITE)
+    bench.panel.again([first.url.key])
+    bench.panel.void(SITE)
+    assert bench.panel.page(other).judgement.keep
+
+
 def test_a_filter_does_not_go_on_with_what_it_had_decoded_of_a_site() -> None:
     """On a good site pattern_yield learns from one page in sixteen; one bad page ends that, if it is believed.
 
