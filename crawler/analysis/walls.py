@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from thresher.filters.canary.records import NAME, HostState, find_state, states
+from thresher.filters.canary.first_answers import find_state, states
+from thresher.filters.canary.records import NAME, HostState
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.canary import doubts, early, records, samples, vocabulary, watch
+from thresher.filters.canary.first_answers import FirstAnswers
 from thresher.filters.canary.news import Seen
-from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
+from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import AT_ONCE, of_redirect
 from thresher.filters.canary.vocabulary import Speech
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.filters.canary import samples
+from thresher.filters.canary.first_answers import EarlyAnswer, FirstAnswers
 from thresher.filters.canary.news import Seen
-from thresher.filters.canary.records import EarlyAnswer, FirstAnswers, HostState
+from thresher.filters.canary.records import HostState
 from thresher.filters.canary.vocabulary import Speech
 
 _ALONE: Final = 8  # from so many answers on, one that is like another one is learned from at once

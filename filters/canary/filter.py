@@ -29,8 +29,9 @@ from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, doubts, records, samples, vocabulary, watch
 from thresher.filters.canary.answers import AnswerGroup, Wanted
+from thresher.filters.canary.first_answers import FirstAnswers, read_state, states
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
-from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
+from thresher.filters.canary.records import NAME, HostState, Stage
 from thresher.filters.canary.rounds import Budget, Round
 from thresher.filters.canary.sighting import is_page, of_failure, of_page, of_redirect, of_refused, words_for
 from thresher.filters.canary.vocabulary import Speech
@@ -81,16 +82,16 @@ class CanaryFilter:
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
-        found = dict(records.states(memory, site))
+        found = dict(states(memory, site))
         return sorted(found, key=lambda queue: found[queue].good_at - found[queue].n_answers)
 
     def is_suspected(self, site: bytes, memory: Memory) -> bool:
         """Return whether one of a site's hosts is being asked whether it is itself, or is walled."""
-        return any(state.stage is not Stage.IDLE for _, state in records.states(memory, site))
+        return any(state.stage is not Stage.IDLE for _, state in states(memory, site))
 
     def may_decide(self, queue: bytes, memory: Memory) -> bool:
         """Return whether a decision for good may be made about a host now: its last answer was a good canary's, or it has no candidate."""
-        state = records.read_state(memory, queue)
+        state = read_state(memory, queue)
         if state.good_at == state.n_answers and state.stage is Stage.IDLE:
             return True
         return state.stage is Stage.IDLE and not answers.usable(memory, queue)

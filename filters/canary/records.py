@@ -1,8 +1,8 @@
 """The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
     queue ‖ "H"                → HostState: the host's state, and the request under way
-    queue ‖ "E"                → its first answers, in place of all the others but "K", "P" and "W" (early.py); empty once they are learned
-                                 from
+    queue ‖ "E"                → its first answers, in place of all the others but "K", "P" and "W" (first_answers.py); empty once they are
+                                 learned from
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
@@ -23,16 +23,13 @@ samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
-from struct import Struct
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.early import PackedList
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
@@ -43,11 +40,8 @@ _SECOND: Final = 2
 _WAITS: Final = 0x80  # mark of a URL that is queued again and was not answered since
 SITE: Final = 8
 QUEUE: Final = 16
-_STATE, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
-
-_IS_KEPT, _IS_SAMPLE, _SPEAKS = 1, 2, 4  # marks of a listed answer
-_START: Final = Struct(">BIBB")  # of a listed answer: marks, `least`, lengths of token and `via`
-_SUMS: Final = 2  # bytes at its end: answers kept until then, and whether a candidate uses the host's words
+STATE: Final = b"H"
+_CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -164,91 +158,18 @@ class SuspectAnswer(msgspec.Struct, array_like=True):
     at: int = 0  # answers of its host until then
 
 
-class EarlyAnswer(NamedTuple):
-    """One of a host's first answers, as far as it is needed to learn from it later."""
-
-    key: bytes
-    url: str
-    token: bytes
-    least: int
-    via: bytes
-    is_kept: bool
-    speaks: int  # vocabulary.Speech
-    is_sample: bool
-
-    def packed(self) -> bytes:
-        """Return it as bytes, without its site."""
-        mark = self.is_kept * _IS_KEPT + self.is_sample * _IS_SAMPLE + self.speaks * _SPEAKS
-        return _START.pack(mark, self.least, len(self.token), len(self.via)) + self.key[SITE:] + self.token + self.via + self.url.encode()
-
-
-class FirstAnswers(PackedList):
-    """A host's first answers, while nothing else is known of it but candidates, samples, and words."""
-
-    most = 32  # fewer than are answered before a sample may be due (samples.py)
-
-    def __init__(self, memory: Memory, queue: bytes) -> None:
-        super().__init__(memory, queue + _EARLY, KEPT, self.most)
-        self._site = queue[:SITE]
-        sums = self.tail(_SUMS) or bytes(_SUMS)
-        self.n_kept = sums[0]  # how many of them were kept
-        self.has_own = sums[1] > 0  # whether a candidate uses the host's words
-
-    def add(self, answer: EarlyAnswer, *, has_own: bool) -> None:
-        """List one more answer."""
-        self.n_kept, self.has_own = self.n_kept + answer.is_kept, has_own
-        self.append(answer.packed() + bytes((self.n_kept, has_own)))
-
-    def answers(self) -> list[EarlyAnswer]:
-        """Return them in their order."""
-        return [self._unpacked(item) for item in self.items()]
-
-    def close(self) -> list[EarlyAnswer]:
-        """Close the list; return its answers."""
-        return [self._unpacked(item) for item in self.take()]
-
-    def _unpacked(self, item: bytes) -> EarlyAnswer:
-        mark, least, n_token, n_via = _START.unpack_from(item)
-        token_at = _START.size + SITE
-        via_at = token_at + n_token
-        url_at = via_at + n_via
-        key, token, via = self._site + item[_START.size : token_at], item[token_at:via_at], item[via_at:url_at]
-        url = item[url_at:-_SUMS].decode()
-        return EarlyAnswer(key, url, token, least, via, bool(mark & _IS_KEPT), mark // _SPEAKS, bool(mark & _IS_SAMPLE))
-
-
-def read_state(memory: Memory, queue: bytes) -> HostState:
-    return find_state(memory, queue) or HostState()
-
-
-def find_state(memory: Memory, queue: bytes) -> HostState | None:
-    """Return a host's state, None if it was never asked for anything."""
-    first = FirstAnswers(memory, queue)
-    return _state_after(first) if len(first) else stored_state(memory, queue)
-
-
 def stored_state(memory: Memory, queue: bytes) -> HostState | None:
     """Return the state of a host whose first answers were learned from, None if it has none."""
-    return _read(memory, queue + _STATE, _STATES)
+    return _read(memory, queue + STATE, _STATES)
 
 
-def _state_after(first: FirstAnswers) -> HostState:
-    answers = first.answers()
-    n_suspects, n_samples = len({answer.key for answer in answers}), sum(answer.is_sample for answer in answers)
-    return HostState(len(answers), first.n_kept, n_suspects=n_suspects, has_own=first.has_own, n_samples=n_samples)
+def state_of(value: bytes) -> HostState:
+    """Return the state that a record holds."""
+    return _STATES.decode(value)
 
 
 def write_state(memory: Memory, queue: bytes, state: HostState) -> None:
-    memory.put(queue + _STATE, _encode(state), weight=KEPT)
-
-
-def states(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState]]:
-    """Yield (queue, state) of every host, or of the hosts of a site."""
-    for key, value in memory.scan(site):
-        if len(key) == QUEUE + 1 and key[QUEUE:] == _STATE:
-            yield key[:QUEUE], _STATES.decode(value)
-        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY and value:
-            yield key[:QUEUE], _state_after(FirstAnswers(memory, key[:QUEUE]))
+    memory.put(queue + STATE, _encode(state), weight=KEPT)
 
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:

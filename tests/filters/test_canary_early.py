@@ -15,8 +15,8 @@ from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Request
 from thresher.filters.canary import records
 from thresher.filters.canary.filter import CanaryFilter
+from thresher.filters.canary.first_answers import FirstAnswers, find_state
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
-from thresher.filters.canary.records import FirstAnswers
 from thresher.filters.canary.vocabulary import Speech, vocabulary_of
 from thresher.filters.soft_error.looks import Look
 
@@ -80,7 +80,7 @@ def lived(told: list[Seen | CanaryRequest], share: float) -> tuple[list[Any], Di
     for i, news in enumerate(told):
         wanted = of.wanted(QUEUE, memory, Speech.OWN)
         effects = of.on_news(as_reported(news, of, memory, i) if isinstance(news, Seen) else news, memory)
-        outcomes += [wanted, effects, records.find_state(memory, QUEUE), of.may_decide(QUEUE, memory), of.is_suspected(QUEUE[:8], memory)]
+        outcomes += [wanted, effects, find_state(memory, QUEUE), of.may_decide(QUEUE, memory), of.is_suspected(QUEUE[:8], memory)]
         outcomes += [of.is_in_doubt(QUEUE, memory), of.hosts_of(QUEUE[:8], memory), records.candidates(memory, QUEUE)]
         for effect in effects:
             if isinstance(effect, Request):

@@ -140,10 +140,9 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at_a_time_and_each_has_its_turn(
     tmp_path: Path, clock: FakeTime, seed: int, gap_s: float
 ) -> None:
-    """P24: owners die, are cut off from some and not from others, and change with runs; calls are lost and late. Mutations: a turn has no
-    end, or one that is not bounded by the owner's lease; an owner that comes back grants at once, one that takes over does so before the
-    delay is over; leases of an earlier run do not count; a turn ends before its requests; what runs out is given back, or wanted again
-    before all is broken off.
+    """P24: owners die, are cut off from some only, and change with runs; calls are lost and late. Mutations: a turn has no end, or not that
+    of the owner's lease; an owner that comes back grants at once, one that takes over before the delay is over; leases of an earlier run do
+    not count; a turn ends before its requests; what runs out is given back, or wanted again before all is broken off.
     """
     rng = random.Random(seed)
     world = World(tmp_path, clock, rng, gap_s)
