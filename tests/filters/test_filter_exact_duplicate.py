@@ -77,7 +77,9 @@ def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not()
 
 
 def test_a_page_that_is_fetched_again_holds_a_text_only_if_it_shows_it_again() -> None:
-    """Mutations: `outdate` did nothing; a text whose page was fetched again stayed free when that page had shown it once more."""
+    """Mutations: `outdate` did nothing; a text whose page was fetched again stayed free when that page had shown it once more; a
+    page that is fetched again twice was taken for one that is once.
+    """
     rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     first, second, third = (page(f"http://a.example/{n}") for n in (1, 2, 3))
     judge(rule, first, memory)
@@ -89,6 +91,9 @@ def test_a_page_that_is_fetched_again_holds_a_text_only_if_it_shows_it_again() -
     outdate([second.url.key], memory)
     judge(rule, second, memory)
     assert judge(rule, third, memory)[0].evidence["copy_of"] == second.url.key.hex()
+    outdate([second.url.key], memory)
+    judge(rule, page("http://a.example/2", f"{LONG_TEXT} and more"), memory)
+    assert judge(rule, third, memory)[0].keep, "it was fetched again twice, and does not show the text any more"
 
 
 def test_copies_can_be_stored() -> None:
