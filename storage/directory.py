@@ -15,7 +15,7 @@ from thresher.crawler.core.errors import MissingPluginError, NoCrawlError, Store
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import is_shard
-from thresher.storage.schema import RESULTS, STATE, VERSION
+from thresher.storage.schema import CARRIED_OVER, RESULTS, STATE, VERSION
 from thresher.storage.unfinished import is_unfinished, may_be_new
 
 _ONE = Lock()  # if two threads decode a type for the first time at the same moment, msgspec reads half-written data, and the process dies
@@ -65,7 +65,7 @@ def check_version(path: Path, value: bytes | None) -> None:
             "crawl, or restore this one from a backup"
         )
     if (found := unpack_u64(value)) != VERSION:
-        advice = f"Carry the crawl over with `thresher migrate {path}`" if found == VERSION - 1 else "Use the thresher that wrote it"
+        advice = f"Carry the crawl over with `thresher migrate {path}`" if found in CARRIED_OVER else "Use the thresher that wrote it"
         raise StoreError(f"{path}: schema version {found}, expected {VERSION}. {advice}, or start a new crawl")
 
 

@@ -1,5 +1,5 @@
 """Every table of the store, with its keys and values. Only this file, storage/records.py (the values), storage/packing.py (fixed
-layouts), storage/url_rows.py and storage/migrating.py (the schema before) know what a byte on disk means.
+layouts), storage/url_rows.py, and storage/migrating.py and migrating_memory.py (earlier schemas) know what a byte on disk means.
 
 Two LMDB environments, `state` and `results`, hold named tables; numbers in keys are big-endian, so that keys sort as numbers do.
 `kh` is a 16-byte key of a URL (8 of its site's keyed hash ‖ 8 of the URL's), `q` the 16-byte key of a host queue (site ‖ queue name),
@@ -77,8 +77,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce; 5: what filters hold waits in classes, rounds, and what was taken down; 6: rows of `urls` and `queue` have many URLs
-VERSION: Final = 6
+# announce; 5: what filters hold waits in classes, rounds, and what was taken down; 6: rows of `urls` and `queue` have many URLs;
+# 7: filters list a host's first answers and pages in packed rows. When to raise it: tests/storage/test_storage_forms.py
+VERSION: Final = 7
+CARRIED_OVER: Final = (5, 6)  # the earlier ones that `thresher migrate` converts
 
 STATE: Final = "state"
 RESULTS: Final = "results"

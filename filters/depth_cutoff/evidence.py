@@ -13,19 +13,24 @@ nothing is new, k is 0. A chain of pages each of which is new is not cut. A leve
 prior of that is the share of what surrounds the place, without the place's own fetches, with the weight of 1.5; for the whole host it is
 .95. So a place that was never fetched is judged by what surrounds it, and a few fetches of its own outweigh that.
 
-**Far is not endless.** The forms and indexes of a wiki, or a file as each commit left it, show no new words, and yet they are documents;
-but their number is that of the pages that lead to them. Only what worthless pages lead to is endless. So beyond its limit a place is held
-only for URLs that a worthless page named (and that may be endless: namers.py), and for all others after 16 pages in a row without novelty
-(filters/evidence/opinion.py). The tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty
-counts half (`yields`). For the tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed
-although it holds documents. But after a thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are
-released when the opinion was wrong, not as soon as one page was new. Words in a query choose among views, and choices combine without end;
-a path, or a number, names one thing, of which a good page names only so many. So such URLs, when a good page names them, are held only
-where filters also keep less than elsewhere on the host: days of a calendar, records, works of a painter say the same words, and are
-documents.
+**Deep is not endless.** The forms and indexes of a wiki, or the versions of a file, show no new words, and yet they are documents. There is
+an end to them, since each belongs to a page that leads to it. There is no end only to what worthless pages lead to. So beyond its limit a
+place is held
+
+    at once         for URLs that a worthless page named, and that may be endless (namers.py)
+    for all others  after 16 pages in a row without novelty (filters/evidence/opinion.py)
+
+The tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the
+tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But
+after a thousand such pages in a row the place is taken to be endless (`QUOTA`). One new page does not release the URLs up to the limit:
+they are released when the opinion turns out to be wrong.
+
+Words in a query choose a view (an order, an action), and choices combine without end. A path, or a number in a query, names one thing, and
+a good page names only so many things. So a URL of this second kind that a good page names is held only where filters also keep less than
+elsewhere on the host: days of a calendar, records, or works of a painter have the same words, and are documents.
 
 **q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
-as deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.
+as deep as visitors do, also along a chain of new pages. The floor holds for all cuts by depth alone: those by q and those of whole hosts.
 
 **Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
 """

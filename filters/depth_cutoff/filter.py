@@ -162,7 +162,7 @@ class DepthPairMeasure(msgspec.Struct, array_like=True, frozen=True):
 
 
 class DepthOfRedirects:
-    """Redirect gate: to fetch an alias is, in the model, to go back."""
+    """Redirect gate: gives no verdict; counts a redirect to a known URL as a fetch that was worth nothing."""
 
     name = NAME
     measure_type = DepthPairMeasure

@@ -150,7 +150,7 @@ def fit(model: Model, by_level: npt.NDArray[np.integer] | F64, without: F64 | No
         n_draws: How often q was drawn, at most: the logged views and the sum of their levels.
 
     Raises:
-        ValueError: There are no views.
+        ValueError: If there are no views.
     """
     n = float(by_level.sum())
     if n <= 0:
@@ -218,7 +218,7 @@ def best(of: Mapping[Model, Fit]) -> Model:
 
 
 def _least(model: Model, cumulative: F64) -> float:
-    """Return the ratio r of least squares by finer and finer grids over [0, 1): the squares have one valley there."""
+    """Return the ratio r of least squares by finer and finer grids over [0, 1): their sum has one minimum there."""
     levels = np.arange(len(cumulative))
     low, high = 0.0, 1.0
     while high - low > 1e-12:

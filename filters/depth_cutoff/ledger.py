@@ -1,11 +1,11 @@
-"""The evidence of one site over a filter's memory: its places, the word pairs that they have shown, and its levels.
+"""What is known of one site in a filter's memory: its places, the word pairs that they have shown, and its levels.
 
 **A fetch was worth it** if the page is a 200 that every filter kept, and shows something new compared with the pages of its
 directory (filters/depth_cutoff/novelty.py). It is counted for its pattern, its parameters, its directory and the host. Of the worthless
 fetches of a pattern or directory, at most 16 are also counted for the larger places, so that one barren place does not decide for them all.
-The URLs of a pattern that worthless pages named are a place of their own; there, only what other filters dropped counts as worthless:
-copies lead to copies. While a site shows the same text for one URL after another, which may be an outage or a consent page, only the
-first 8 such answers are learned from.
+The URLs of a pattern that worthless pages named are a place of their own; there, a fetch counts as worthless only if another filter dropped
+its page, for example as a copy: copies lead to more copies. While a site shows the same text for one URL after another, which may be an
+outage or a consent page, only the first 8 such answers are learned from.
 
 Records and their sizes: filters/depth_cutoff/records.py. Time: 100 µs per fetch.
 """

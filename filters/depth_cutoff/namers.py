@@ -1,6 +1,6 @@
 """Which of the URLs that worthless pages name may belong to a space without end.
 
-An index of pictures shows nothing new to somebody who counts words, and yet what it names are documents. So what a worthless page names
+An index of pictures has no new words, and yet what it names are documents. So what a worthless page names
 may be endless only if that page has the URL's own pattern (the next day, the next month), or if only worthless pages have named it, too.
 One step from a good page to an index and on to its entries is finite: a month of a calendar that a good page names costs its days, and no
 more.

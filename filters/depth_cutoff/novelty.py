@@ -1,11 +1,11 @@
 """Finds what is new on a page compared with similar pages: by a sample of its words in threes, and the word pairs that a place has shown
 before.
 
-Three words in a row are new if neither the first two nor the last two stood together before. (A list of known things in another order has
-new pairs where one thing ends and the next begins, but nothing in it is new.) Generated pages repeat what their place has shown with other
-numbers. So the words of the page's own URL, and numbers of one or two digits, are left out: the 17th of May is like the 18th. The sample is
-the 64 threes of least hash: similar pages have similar samples. A page is new if twelve of its threes are, or a quarter of those of a short
-page.
+Three words in a row (a three) are new if neither the first two nor the last two stood together before. (A list of known things in another
+order has new pairs where one thing ends and the next begins, but nothing in it is new.) Generated pages repeat what their place has shown
+with other numbers. So the words of the page's own URL, and numbers of one or two digits, are left out: the 17th of May is like the 18th.
+The sample is the 64 threes of least hash: similar pages have similar samples. A page is new if twelve of its threes are, or a quarter of
+those of a short page.
 
 A place remembers pairs as bits of a table, which is emptied when it is half full. That happens after some hundred new pages, and never
 where nothing is new.
@@ -67,10 +67,11 @@ def sample(tokens: U64, url: str) -> bytes:
     """Return the sample of a page: 16-bit numbers; first how many threes it has, then for each sampled one the places of its two pairs.
 
     Args:
-        tokens: The tokens of thresher.crawler.core.sketch.token_hashes.
+        tokens: Hashes of the page's words in their order, [n_words] (thresher.crawler.core.sketch.token_hashes).
+        url: The page's path and query, whose words are left out.
 
     Returns:
-        b"" for a page of less than three words that count.
+        b"" for a page with fewer than three words that count.
     """
     said = [word_hash(word) for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]
     if NATIVE and tokens.flags.c_contiguous:
@@ -104,7 +105,8 @@ def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
     """Return whether a page is new compared with a place's table, and the table with the page added.
 
     Args:
-        table: b"" if the place has shown nothing yet.
+        sampled: The result of `sample`.
+        table: 2,048 bytes, a bit for each hash of a word pair; b"" if the place has shown nothing yet.
     """
     if NATIVE:
         found = native.look(sampled, table)

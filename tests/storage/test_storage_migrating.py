@@ -1,4 +1,4 @@
-"""A crawl of the schema before is carried over whole, or stays as it was."""
+"""A crawl of an earlier schema is carried over whole, or stays as it was."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from test_storage_moving import crawled
 
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.errors import StoreError
-from thresher.storage.migrating import BEFORE, migrate
+from thresher.storage.migrating import migrate
 from thresher.storage.packing import pack_queue_key, pack_u64, pack_waiting
 from thresher.storage.partitions import shard_paths
 from thresher.storage.records import Codec, UrlRecord
@@ -24,9 +24,11 @@ from thresher.storage.view import View
 
 __all__ = ["crawled"]
 
+BEFORE = 5
+
 
 def as_before(shard: Path) -> None:
-    """Write a shard as the schema before had it: a row for each URL, and for each that waits."""
+    """Write a shard as schema 5 had it: a row for each URL, and for each that waits."""
     with View(shard) as view:
         rows = {
             URLS: [(pack_u64(seq), Codec(UrlRecord).encode(url)) for seq, url in view.numbered_urls()],
@@ -41,7 +43,7 @@ def as_before(shard: Path) -> None:
         txn.put(Meta.VERSION, pack_u64(BEFORE), db=env.open_db(META.encode(), txn=txn))
 
 
-def test_a_crawl_of_the_schema_before_is_carried_over(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crawl_of_schema_5_is_carried_over(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one agent and with three.
 
     If the migration is killed when the files are swapped, or finds a damaged row, the old crawl is unchanged.
@@ -82,5 +84,5 @@ def test_what_is_damaged_or_of_another_schema_is_left_alone(crawled: Path, tmp_p
     assert (store / "state/data.mdb").read_bytes() == state
     with lmdb.open(str(store / "state"), max_dbs=80, lib_version=0) as env, env.begin(write=True) as txn:
         txn.put(Meta.VERSION, pack_u64(BEFORE - 1), db=env.open_db(META.encode(), txn=txn))
-    with pytest.raises(StoreError, match=f"schema version {BEFORE - 1}, expected {BEFORE} or {VERSION}"):
+    with pytest.raises(StoreError, match=f"schema version {BEFORE - 1}, expected 5 or 6 or {VERSION}: it cannot be carried over. Use"):
         migrate(store, print)
