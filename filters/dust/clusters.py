@@ -2,10 +2,10 @@
 
 In each cluster every URL is compared with one target: of the URLs on the host that the site uses most, the first in shortlex order. Their
 common beginning and end are cut off, but for one token, and each word or number of the rest becomes a hole. `x.com/money/` and
-`money.x.com/` so give `{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together. A hole
-that had the same text in all of them becomes that text again; one that had several texts stays a hole, of numbers if it had only numbers.
-What surrounds the change in all pairs becomes context. A form counts once for each cluster, since the members of one cluster may be alike
-for a reason of their own; but many members of one cluster count as well.
+`money.x.com/` thus give `{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together. A
+hole that had the same text in all of them becomes that text again; one that had several texts stays a hole, of numbers if it had only
+numbers. What surrounds the change in all pairs becomes context. A form counts once for each cluster, since the members of one cluster may
+be alike for a reason of their own; but many members of one cluster count as well.
 
 A form without holes is a plain substitution; it is found here even if the buckets of phase 1 overflow.
 

@@ -3,8 +3,8 @@
 A context is a host, a directory (or a single page, for parameters), another parameter in the query, or one value of it. If the pages of one
 part of a site agree with a rule and those of another disagree, the rule is bound to contexts where it holds. They are learned as a decision
 list [RIV87]: first the context with the most agreeing pairs and hardly any that disagrees, then the same among the pairs that are left. So
-the rule is as wide as its evidence. A part also counts against it if none of the URLs that it leads to is known although elsewhere many are
-(`dark`: there it may lead nowhere), and if all known pairs disagree (`bad`).
+the rule is as wide as its evidence. A part of the site also counts against the rule if no URL that the rule leads to there is known,
+although elsewhere many are (`dark`: there the rule may lead nowhere), or if most known pairs there disagree (`bad`).
 
 A rule on many values of one position (a language, a branch, a session) that holds for most of them is one hypothesis with listed exceptions
 (`excepted`): the context with the greatest share of disagreeing pairs is excluded, again and again, until hardly any pair disagrees
@@ -183,7 +183,7 @@ class _Parts:
 
 
 def narrowed(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> list[Rule]:
-    """Return the rule bound to each context where it holds; the rule itself if it holds everywhere, none if nowhere."""
+    """Return the rule bound to each context where it holds; the rule itself if it holds everywhere, [] if nowhere."""
     words = {agrees for _, agrees in instances}
     if words <= {None} or words == {True}:
         return [rule]
@@ -252,7 +252,7 @@ def _written(where: Context) -> str:
 
 
 def uncharted(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> list[int]:
-    """Return instances in large parts of which no pair is known."""
+    """Return the positions of instances in large parts of which no pair is known."""
     pairs = _paired(rule, instances, atlas or ContextTable())
     parts = pairs.parts()
     dark = parts.context[parts.is_large(len(pairs)) & parts.is_unknown]

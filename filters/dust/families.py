@@ -13,7 +13,7 @@ Two pages show the same if they have the same words, in any order (a list that i
 original: the page of which exact_duplicate or near_replica says that they are copies.
 
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
-    (no site's) 8 ‖ group 8           → the same, of pages at one path on several hosts
+    (no site's) 8 ‖ group 8           → the same, of pages at one path on several hosts: these 8 bytes are no site's
     site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, alike ones among them
     site 8 ‖ "b"                      → the places with any opinion
     (no site's) 8 ‖ hash of class 8   → answers 2, for the order of the tail
@@ -122,7 +122,7 @@ class Alias(NamedTuple):
 
 
 def words_of(page: Page) -> bytes:
-    """Return bytes that are the same for pages of the same words in any order, b"" if there is nothing to compare. Takes 2 µs."""
+    """Return 5 bytes that are the same for pages of the same words in any order, b"" if there is nothing to compare. Takes 2 µs."""
     if not page.tokens.size:
         return page.fingerprint[:HASH]
     return _digest(int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big"))[:HASH]
@@ -130,6 +130,13 @@ def words_of(page: Page) -> bytes:
 
 def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> int:
     """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
+
+    Args:
+        memory: The filter's memory.
+        site: First 8 bytes of the page's key.
+        url: The page's canonical URL.
+        origin: Scheme and authority of the URL.
+        shown: What the page shows.
 
     Returns:
         Number of alike pages in its largest family, with the page itself; 0 if it is in no family.
@@ -205,7 +212,16 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
 
 
 def alias(memory: Memory, site: bytes, url: str, origin: str, *, belief: float = BELIEF, enough: int = ENOUGH) -> Alias | None:
-    """Return the strongest opinion that a URL shows what a fetched one shows; None if none is strong enough."""
+    """Return the strongest opinion that a URL shows what a fetched one shows; None if none is strong enough.
+
+    Args:
+        memory: The filter's memory.
+        site: First 8 bytes of the URL's key.
+        url: A canonical URL.
+        origin: Its scheme and authority.
+        belief: Least lower bound of the share of alike pages, 0 to 1.
+        enough: Answers that an opinion needs.
+    """
     believed = known_places(memory, site)
     best: Alias | None = None
     for place in places(url, origin, believed) if believed else ():

@@ -75,16 +75,16 @@ from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is requested again: the last request may have been lost
-_JUDGE_EVERY: Final = 16  # pages after which rules that lack pages are judged again, or a share of the list: requested pages wait, and some
-_JUDGE_SHARE: Final = 8  # never come; one eighth
+_JUDGE_EVERY: Final = 16  # pages after which rules that lack pages are judged again: requested pages wait, and some never come
+_JUDGE_SHARE: Final = 8  # or pages that are an eighth of the list, if that is more
 _LOST_AFTER: Final = 1_000  # pages after which requested ones are waited for no longer
 _AT_ONCE: Final = 100  # pages requested at once
 _GROWTH: Final = 1.2  # growth of the list until it is mined again, while it has copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer copies cannot support a rule
 _MOST_REVISED: Final = 500  # records that one study may revise, of pages fetched under an alias
 _FEWEST_PAGES: Final = 20  # pages that a list must have to be studied
-_APART: Final = 20  # the list must grow by a twentieth between two studies that copies caused,
-_FRUITLESS_APART: Final = 4  # after each that finds no rule by twice as much, up to a quarter: many sites have copies that no rule tells
+_APART: Final = 20  # between two studies that copies caused, the list must grow by a twentieth; by twice as much after each without a rule,
+_FRUITLESS_APART: Final = 4  # but by no more than a quarter: many sites have copies that no rule explains
 _COUNTED: Final = 8  # the links of one page in so many are counted
 _SAMPLE: Final = 4  # while a site shows no copies, one title in so many enters the list
 _OTHERS: Final = 16  # and one page in so many of other titles
@@ -137,7 +137,7 @@ def has_rules(key: bytes, memory: Memory, /) -> bool:
 
 
 class DustPageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself is at hand but not journaled: only of few is computed what they show."""
+    """What learning needs of a page. The page itself is at hand but not journaled: what a page shows is computed for a few of them only."""
 
     url: str
     site: str

@@ -1,6 +1,6 @@
 """Phase 3: parameters of the query that change nothing [BKS07, full version; MaybeDont].
 
-Each name gives two hypotheses: drop the parameter, or set it to one value. The evidence are pairs of URLs of the list that differ in this
+Each name gives two hypotheses: drop the parameter, or set it to one value. The evidence is pairs of URLs of the list that differ in this
 parameter alone: with it and without, or with two values. If neither texts nor sizes are known, only popularity counts.
 
 If a hypothesis does not hold for the whole site, a decision list is learned [RIV87]. Contexts are a directory, a page, another parameter

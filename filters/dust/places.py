@@ -3,7 +3,7 @@
 | place       | what is left without its value                     | its value                            | example                   |
 |-------------|----------------------------------------------------|--------------------------------------|---------------------------|
 | `host`      | path and query                                     | scheme and authority                 | mirrors, http and https   |
-| `spelling`  | the URL in lower case, without slash, its query    | what of this it does not do          | `/About/` beside `/about` |
+| `spelling`  | the URL in lower case, without slash, its query    | how the URL differs from that        | `/About/` beside `/about` |
 |             | sorted and each parameter once                     |                                      | `?b=2&a=1`, `?a=1&a=1`    |
 | `suffix`    | the last segment up to its first dot               | what follows                         | `/x.html.de`, `/x.pdf`    |
 | `segment N` | all but the N-th segment of the path               | the segment                          | languages, branches       |
@@ -63,7 +63,7 @@ def host_place(url: str, origin: str) -> Place:
 
 
 def _parts(url: str, origin: str) -> tuple[str, list[str], list[str], str]:
-    """Return the path, the fields of the query, these in order and each once, and the query that they make."""
+    """Return the path; the fields of the query; the same sorted and each once; and the query made of these."""
     path, _, query = url[len(origin) :].partition("?")
     fields = query.split("&") if query else []
     ordered = sorted(set(fields))

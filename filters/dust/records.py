@@ -2,12 +2,12 @@
 
     site 8 ‖ "S"               → Progress
     site 8 ‖ "C"               → the boilerplate of the site's pages, by the last study: it is left out of comparisons
-    site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
+    site 8 ‖ "O"               → origin of the site → number of links to it, on a sample of the site's pages
     site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was requested
     site 8 ‖ "F" ‖ hash 8      → a fetched URL that is an alias of this one, which was not fetched
     site 8 ‖ "T" ‖ hash 8      → u4: pages of an origin that have entered the list
     site 8 ‖ "P" ‖ hash 8      → one page of the list: form 1 (block of time 6 bits; bad, met or unmet 2 bits) ‖
-                                  fingerprint 8 ‖ sketch 2·64 ‖ key 8 ‖ URL
+                                  fingerprint 8 ‖ sketch 64 × 2 ‖ last 8 of the page's key ‖ URL
 
 A page takes 180 bytes and its URL.
 """
@@ -43,7 +43,7 @@ _URL: Final = _PAGE_KEY + 8
 _BAD: Final = bytes(_PAGE_KEY)
 _MET: Final = 1
 _UNMET: Final = 2
-_FORM: Final = 3  # mask of the bits that say which of the three a page is
+_FORM: Final = 3  # mask of the bits that say whether a page is bad, met or unmet
 _BLOCK_AT: Final = 2  # bit at which its block of time begins
 _LONG: Final = 2_000  # words
 _MOST_ORIGINS: Final = 64
@@ -66,7 +66,7 @@ class Progress(msgspec.Struct, array_like=True):
     titles: list[int] = []  # hashes of the titles of the last pages of the list, while it is a sample
     repeated: int = 0  # pages whose title was one of these
     pending_at: int = 0  # pages of the list at which copies that no rule explains are studied; 0: there are none
-    waits_since: int = 0  # pages in the list at the last request
+    waits_since: int = 0  # pages in the list when pages were requested last
     n_fruitless: int = 0  # minings since one found a rule that saves anything
 
 
@@ -74,7 +74,7 @@ class StoredLook(msgspec.Struct, array_like=True, frozen=True):
     """What a page shows, for comparing; empty for a page that is like no other."""
 
     fingerprint: bytes = b""  # 8
-    sketch: bytes = b""  # 2·64
+    sketch: bytes = b""  # 64 values of 2 bytes, little-endian
 
     @property
     def is_good(self) -> bool:
@@ -92,7 +92,7 @@ class StoredLook(msgspec.Struct, array_like=True, frozen=True):
 
 
 def look_at(url: str, words: U64) -> StoredLook:
-    """Return what a page shows without the words that quote its URL, so that all login forms are one, whichever page each leads back to.
+    """Return what a page shows without the words that quote its URL: so all login forms show the same, whichever page each leads back to.
 
     In a long text such words are too few to matter, and stay.
 

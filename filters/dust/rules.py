@@ -26,7 +26,7 @@ from thresher.filters.dust.tokens import END, START, tokens
 
 PlaceKind = Literal["host", "language", "path", "parameter"]
 Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
-UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, the list does not speak for it; or written by hand
+UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # "likely": supported by the list of which it was mined, or given by hand
 
 _MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")
@@ -156,7 +156,7 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     agree: int = 0  # pairs whose pages were compared and are alike
     equal: int = 0  # pairs that agree word for word
     disagree: int = 0  # pairs whose pages differ, or of which the second is an error
-    controls: int = 0  # compared pairs that it does not join
+    controls: int = 0  # compared pairs of pages that it does not join: see evidence.py
     controls_alike: int = 0
     standing: Standing = "likely"
     disabled: bool = False
@@ -221,7 +221,7 @@ def pieces(text: str) -> list[str | Hole]:
     """Split one side of a substitution into literals, with ^ and $ as control characters, and holes.
 
     Raises:
-        RuleError: A hole is not written as one.
+        RuleError: If a hole is not written as one.
     """
     found: list[str | Hole] = []
     for match in _PIECE.finditer(text):
@@ -244,7 +244,7 @@ def check(rule: Rule) -> None:
     """Check that a rule can be applied.
 
     Raises:
-        RuleError: It cannot.
+        RuleError: If it cannot.
     """
     if isinstance(rule, Parameter):
         if not rule.name_.rstrip("*") or set(rule.name_) & set("=&?#") or "*" in rule.name_[:-1]:
@@ -296,7 +296,7 @@ def from_json(value: Mapping[str, Any]) -> LearnedRule:
     """Decode what `to_json` wrote.
 
     Raises:
-        RuleError: The object is no rule.
+        RuleError: If the object is no rule.
     """
     if not isinstance(value, dict) or "definition" not in value:
         raise RuleError('expected an object with "definition", as `thresher dust mine` prints it')
@@ -328,7 +328,7 @@ def _is_anchored(side: list[str | Hole], anchor: str, at: int) -> bool:
     """Return whether the side begins (`at` 0) or ends (-1) with the anchor.
 
     Raises:
-        RuleError: The anchor is at another place.
+        RuleError: If the anchor is at another place.
     """
     text = "".join(piece if isinstance(piece, str) else "x" for piece in side)
     if anchor in (text[1:] if at == 0 else text[:-1]):

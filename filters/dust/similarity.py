@@ -6,7 +6,7 @@ are found by the sketches themselves: a value that more than 5 % of the site's d
 where one of two pages has it are left out.
 
 Pages are alike if their fingerprints are equal, or if their resemblance is .9, less half a standard error, over at least 16 places that are
-left: two of three pairs that resemble each other by .9 pass, few of those by .8. A page that is empty, an error or a soft error is like
+left: so two of three pairs that resemble each other by .9 pass, few of those by .8. A page that is empty, an error or a soft error is like
 no other.
 
 Time: 30 µs for the sketch of 2,000 words; 3 µs per page to sort a list into groups of copies. Memory: 128 bytes a page.
@@ -53,9 +53,9 @@ def sketch(words: U64) -> Sketches:
 class PageTexts:
     """The texts of n pages, as far as they are known."""
 
-    fingerprints: I64  # n: equal for equal texts; 0: unknown, or a page that is like no other
-    sketches: Sketches | None  # n × places, boilerplate and empty places 0; None: only fingerprints are known
-    labels: I64  # n: equal for pages that are like the first of their group; 0: like no other
+    fingerprints: I64  # [n], equal for equal texts; 0: unknown, or a page that is like no other
+    sketches: Sketches | None  # [n, 64], boilerplate and empty places 0; None: only fingerprints are known
+    labels: I64  # [n], equal for pages that are like the first of their group; 0: like no other
     common: Codes  # boilerplate that was taken out
 
     @classmethod

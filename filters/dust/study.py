@@ -85,9 +85,10 @@ def _pieces(message: bytes) -> Iterator[bytes]:
 
 
 def studied(given: KnownSite, pages: Sequence[bytes]) -> StudyResult:
-    """Mine and judge.
+    """Mine and judge a site's list.
 
     Args:
+        given: What is known of the site.
         pages: As filters/dust/records.py stores them.
     """
     settled = [learned for learned in given.rules if learned.is_settled]

@@ -79,8 +79,8 @@ class Spans:
     A span is given by the positions where it starts and ends.
     """
 
-    text: bytes  # all URLs between ^ and $, one behind the other
-    first: I64  # n + 1
+    text: bytes  # all URLs between ^ and $, one after the other
+    first: I64  # [n + 1], the first position of each URL; then the number of positions
     offset: I64  # of each position in `text`; each URL begins at its own ^
     prefix: U64  # of each position: hash of the text before it in its URL
     suffix: U64  # of each position: hash of the text after it

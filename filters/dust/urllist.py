@@ -125,7 +125,7 @@ class UrlList:
         return self.texts is not None and bool(self.texts.fingerprints[i])
 
     def good(self) -> tuple[list[str], I64, Kinds]:
-        """Return the URLs with pages to compare, their positions in the list, and by what they are alike or not."""
+        """Return the URLs with pages to compare; their positions in the list, [n]; and what tells which of them are alike."""
         known = self.suggests if self.texts is None else self.suggests & (self.texts.labels != 0)
         places = np.flatnonzero(known)
         urls = [self.urls[i] for i in places]
@@ -150,7 +150,7 @@ def read_line(text: str) -> Sighting:
     text that is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are read too; other keys are ignored.
 
     Raises:
-        ValueError: The line is no such object.
+        ValueError: If the line is no such object.
     """
     line = _decode(text)
     if "://" not in line.url:

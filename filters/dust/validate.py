@@ -81,7 +81,7 @@ class Trial:
 
 
 def balance(agree: int, disagree: int) -> float:
-    """Return the log-likelihood ratio of the pairs: of a rule that should pass over one that should not."""
+    """Return the log of a ratio: how likely these pairs are under a rule that should pass, over the same under one that should not."""
     return agree * STEP_AGREE + disagree * STEP_DISAGREE
 
 
@@ -236,5 +236,5 @@ def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]
 
 
 def _unknown(pairs: Sequence[tuple[str, str]], known: UrlList) -> list[tuple[str, str]]:
-    """Return of pairs the URLs of which no page is known, each with the first of its pair."""
+    """Return the URLs of pairs whose page is not known, each with the first URL of its pair."""
     return [(url, pair[0]) for pair in pairs for url in pair if not known.has_text(url)]

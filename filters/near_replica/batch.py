@@ -63,13 +63,13 @@ class Neighbours(StrEnum):
 class Tolerance:
     """The thresholds at which two pages collide."""
 
-    d: float = _DEFAULTS.max_distance  # RP, exclusive
-    c: float = _DEFAULTS.max_neighbour_distance  # HM, exclusive; 1 and above: off
+    d: float = _DEFAULTS.max_distance  # of signatures, exclusive
+    c: float = _DEFAULTS.max_neighbour_distance  # of maps, exclusive; 1 and above: off
     resemblance: float = _DEFAULTS.resemblance  # least estimated resemblance of shingles; 0: any
     neighbours: Neighbours = Neighbours.EQUAL_TEXTS
-    gamma: float = 0.8
-    mean: bool = True  # γ over the page's out-degree
-    iterations: int = 4
+    gamma: float = 0.8  # γ: weight of what a page links to, 0 to 1
+    mean: bool = True  # γ is divided by the number of the page's links
+    iterations: int = 4  # of the hyperlink map
     candidates: Candidates = Candidates.BANDS
     rows: int = 4  # slots a band
 
@@ -236,6 +236,8 @@ def similar(texts: ComparedTexts, rule: Tolerance, bands: Sequence[int] | None =
     """Return the pairs of different texts that collide.
 
     Args:
+        texts: One of each class.
+        rule: The thresholds.
         bands: Those by which candidates are found, of `Candidates.BANDS`; None: all.
     """
     if rule.candidates is Candidates.BANDS:

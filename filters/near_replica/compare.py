@@ -1,19 +1,20 @@
 """Decides whether a page replicates a kept page, by what is known about both now.
 
-**Text.** The signatures must be within D of one another, and the sketches must agree in so many slots that the resemblance reaches the
-threshold for a report. For one page to be dropped, the resemblance must reach that threshold with a confidence of 95 %: of 256 slots, 239
-must agree for .9. Slots whose minimum most pages of a host have belong to its template, and are left out if both pages have them
-(boilerplate.py says why). If fewer than 25 slots are left, nothing is concluded.
+**Text.** The signatures must be within D (`max_distance`) of one another, and the sketches must agree in so many slots that the
+resemblance reaches the threshold for a report (`resemblance`). For a page to be dropped, the resemblance must reach `drop_resemblance` with
+a confidence of 95 %: of 256 slots, 239 must agree for .9. Slots whose minimum most pages of a host have belong to its template, and are
+left out if both pages have them (boilerplate.py says why). If fewer than 25 slots are left, nothing is concluded.
 
 **Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
 
 **Neighbourhood.** It confirms replicas whose texts differ, and decides only between equal texts. The first of these that applies:
 1. the links are the same by the rule of neighbours.py: same neighbourhood;
-2. at least half of each page's own links were fetched: HM over these, γ over their number, one step; below C same, else different;
+2. at least half of each page's own links were fetched: the hyperlink map (HM) in one step, γ times the mean over these; if it differs by
+   less than C (`max_neighbour_distance`), same, else different;
 3. else it is not known yet.
 
 HM counts only the links that one page has and the other has not, since common links add the same to both. The page's own r, with which the
-paper's x begins, is left out: D has compared it already, and for a short text it differs more than what the links lead to.
+paper's x begins, is left out: it was compared with D already, and for a short text it differs more than what the links lead to.
 
 Time: 30 µs a candidate, 100 µs if children are read.
 """
@@ -110,10 +111,11 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
 def likeness(
     page: KnownPage, known: KnownPage, random_projection: float, limits: CompareLimits, memory: Memory, *, template: bytes = b""
 ) -> Likeness | None:
-    """Return how similar a page and a kept one are, None if their texts are not.
+    """Return how similar a page and a kept one are, None if their texts are not similar.
 
     Args:
-        random_projection: Distance of their signatures.
+        random_projection: L∞ distance of their signatures, 0 to 1.
+        template: u1 × `SLOTS`, of the host if both are of one host; b"" if there is none.
     """
     alike, n = resemblance(page, known, template)
     if alike < limits.resemblance or n < _FEWEST:
@@ -133,7 +135,7 @@ def name_in_grid(page: KnownPage) -> bytes:
 
 @lru_cache(maxsize=8)
 def fewest_alike(least: float) -> int:
-    """Return in how many slots of their names two pages of this resemblance agree at least, for 999 of 1,000 replicas."""
+    """Return the number of slots in `name_in_grid` in which 999 of 1,000 pairs of this resemblance agree, or more."""
     return math.ceil(_N_BRIEF * least - 3.0 * math.sqrt(_N_BRIEF * least * (1.0 - least)))
 
 
@@ -151,8 +153,8 @@ def tags_of(page: KnownPage, minima: bytes, template: bytes, *, asks: bool = Fal
     Args:
         minima: u8, little-endian, of every `TAG_STEP`th slot.
         template: b"" while it is not known.
-        asks: Whether the tags are for a search and not for an entry. Then the tags that a page got before the template was known are among
-            them; while it is not known, all that a page of another host may have.
+        asks: Whether the tags are for a search and not for an entry. A search also takes the tags under which pages were entered before the
+            template was known; while it is not known, all tags that a page of another host may have.
     """
     if not template:
         return [_tag(minima, at) for at in (_TAG_PLACES if asks else _FIRST_TAGS)]
@@ -175,7 +177,7 @@ def _order(found: Likeness) -> tuple[int, float, float]:
 
 
 def resemblance(page: KnownPage, known: KnownPage, template: bytes) -> tuple[float, int]:
-    """Return the share of slots that agree, without those of the template, and how many slots were compared.
+    """Return the share of slots that agree (0 to 1), without those of the template, and how many slots were compared.
 
     Args:
         template: b"" if there is none.
@@ -231,7 +233,7 @@ def _common(voters: bytes) -> bytes:
 
 
 def neighbourhood(page: KnownPage, known: KnownPage, memory: Memory) -> tuple[float, float]:
-    """Return the distance of two pages' neighbourhoods, -1 if too little is known of them, and the share that is known."""
+    """Return the L∞ distance of two pages' neighbourhoods, -1 if too little is known of them, and the share (0 to 1) that is known."""
     ours, theirs = _comparable(page.links, known.links)
     is_one_host = page.name[:4] == known.name[:4]
     if is_same(ours, theirs, is_one_host=True) or (
@@ -255,7 +257,7 @@ def _comparable(ours: U64, theirs: U64) -> tuple[U64, U64]:
 
 
 def _mean(children: U64, memory: Memory) -> tuple[F64, float]:
-    """Return the mean of what the known children contribute, and the share of the children that is known."""
+    """Return the mean of what the known children contribute, [COMPONENTS], and the share (0 to 1) of the children that is known."""
     values = [value for value in memory.get_many(keys_of(children)) if value is not None]
     if not values:
         return np.zeros(COMPONENTS), 0.0 if children.size else 1.0

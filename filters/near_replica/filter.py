@@ -9,8 +9,8 @@ are followed within a budget (filters/copy_links.py): the indexes of an archive 
 home pages are never replicas. Of two pages that replicate one another the canonical one is preferred, whichever came first: if the older
 one names the younger in rel=canonical, or only the younger names itself, the verdict on the older one is revised.
 
-Differs from the batch (batch.py) because a crawl cannot wait for all pages: projections are scaled by fixed numbers, HM takes one step over
-the children fetched so far, and boilerplate is recognised by slots (compare.py).
+Differs from the batch (batch.py) because a crawl cannot wait for all pages: projections are scaled by fixed numbers, the hyperlink map
+takes one step over the children fetched so far, and boilerplate is recognised by slots (compare.py).
 
 If two URLs of one site have exactly equal words, this filter says nothing: exact_duplicate.py knows better which of them to keep.
 
@@ -85,7 +85,7 @@ from thresher.filters.spec import FilterSpec
 
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)
-_BOX: Final = 64  # pages
+_BOX: Final = 64  # pages in one box of the grid
 _PASS: Final = 64
 _MOST_PENDING: Final = 64  # pairs compared in one pass
 _MOST_TRIES: Final = 8
@@ -199,7 +199,7 @@ class ReplicaGate:
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
     def on_candidate(self, page: KnownPage, original: KnownPage, memory: Memory) -> Effects:
-        """Compare a kept page with one of another agent, which takes precedence; both are in the memory by now."""
+        """Compare a kept page with a page of another agent, which takes precedence over it; both are in the memory by now."""
         random_projection = compare.distance(page, original)
         found = compare.likeness(page, original, random_projection, self._limits, memory) if random_projection < self._limits.d else None
         if found is None:
@@ -283,7 +283,7 @@ class ReplicaGate:
 
 
 def _normalised(projection: list[float]) -> list[float]:
-    """Return r: R̂ scaled from −2 to 2. The components of vectors of length 1 have a standard deviation of 1/√3."""
+    """Return r: R̂ scaled so that −2 becomes 0 and 2 becomes 1, and cut there. R̂'s components have a standard deviation of 1/√3."""
     r = [0.5 + 0.25 * at for at in projection]
     return r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]
 

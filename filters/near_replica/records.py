@@ -1,22 +1,22 @@
 """The records of the inline filter in its memory, with their keys; and its measure, for the journal.
 
-| key                                    | value       | of                                                                   |
-|----------------------------------------|-------------|----------------------------------------------------------------------|
-| 1 of hash ‖ "page" ‖ 3 zero ‖ name 8  | `KnownPage`     | a page that was judged, by the hash of its URL                       |
-| 1 of hash ‖ 7 zero ‖ box 8             | collide.py  | kept pages by their signature                                        |
-| 1 of hash ‖ 3 zero ‖ "band" ‖ box 8    | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
-| site 8 ‖ "h" ‖ hash of origin 4        | `HostCounts`| whose pages the pages of a host replicate                            |
-| site 8 ‖ "m"                           | (empty)     | the site has a host that was said to be a mirror                     |
-| site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
-| site 8 ‖ "p" ‖ name 8                  | `PendingPage`   | a pair that looks alike, before all of its neighbourhood is known    |
-| site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
+| key                                   | value        | of                                                                       |
+|---------------------------------------|--------------|--------------------------------------------------------------------------|
+| 1 of hash ‖ "page" ‖ 3 zero ‖ name 8  | `KnownPage`  | a page that was judged, by the hash of its URL                           |
+| 1 of hash ‖ 7 zero ‖ box 8            | collide.py   | kept pages by their signature                                            |
+| 1 of hash ‖ 3 zero ‖ "band" ‖ box 8   | collide.py   | those of all agents, at the owner of a band (sharing.py)                 |
+| site 8 ‖ "h" ‖ hash of origin 4       | `HostCounts` | whose pages the pages of a host replicate                                |
+| site 8 ‖ "m"                          | (empty)      | the site has a host that was said to be a mirror                         |
+| site 8 ‖ "t" ‖ hash of origin 4       | u1 × `SLOTS` | a host's template: what most of its pages have in each slot, 0 for none  |
+| site 8 ‖ "p" ‖ name 8                 | `PendingPage`| a pair that looks alike, before all of its neighbourhood is known        |
+| site 8 ‖ "links" or "via" …           |              | filters/copy_links.py                                                    |
 
 Pages and boxes are dealt to 512 places that belong to no site, since replicas lie on any host; each is capped as a site is, so that all
 of it stays below 512 × `filters.site_bytes`. A name is the hash of the origin and the hash of path and query, 4 bytes each: equal second
 halves are equal paths.
 
-A slot keeps a byte of its minimum, so that 256 of them take no more than 128 of two bytes, and say more: with 128 of one byte a third of
-the replicas that resemble by .94 to .96 were not sure enough to be called so, with 256 one in fifteen.
+A slot keeps one byte of its minimum. 256 slots of one byte take as much as 128 slots of two bytes, and say more. Of the replicas whose
+resemblance is .94 to .96, a third were not sure enough to be called replicas with 128 slots of one byte, and one in fifteen with 256.
 
 Memory: 595 bytes a page, of which 280 are its sketch and 130 its links; 450 bytes a host.
 """
@@ -56,7 +56,7 @@ class KnownPage(msgspec.Struct, array_like=True, frozen=True):
 
     page: bytes  # key, 16
     name: bytes  # 8
-    text: bytes  # 8 of the fingerprint of its words
+    text: bytes  # first 8 bytes of the fingerprint of its words
     origin: str
     signature: bytes  # f4 × COMPONENTS
     minima: bytes  # u1 × SLOTS
@@ -64,7 +64,7 @@ class KnownPage(msgspec.Struct, array_like=True, frozen=True):
     children: bytes  # u8 each: the links whose paths have the least hashes, ascending: their names with halves exchanged
     canonical: bytes  # name of its rel=canonical, b"" for none
     replica_of: bytes = b""  # name of the kept page that it replicates
-    at: float = 0.0  # when it was fetched
+    at: float = 0.0  # when it was fetched, seconds since 1970
     exempt: bool = False  # a seed or home page: never a replica
     series: bytes = b""  # result of `series_of`
 
@@ -72,7 +72,7 @@ class KnownPage(msgspec.Struct, array_like=True, frozen=True):
         """Check a page that was sent to compare neighbourhoods: it has a key, a name and a signature.
 
         Raises:
-            ValueError: It is no such page.
+            ValueError: If it is no such page.
         """
         if (len(self.page), len(self.name)) != (_KEY, NAME):
             raise ValueError(f"expected a page's key of {_KEY} bytes and its name of {NAME}, found {len(self.page)} and {len(self.name)}")
@@ -82,7 +82,7 @@ class KnownPage(msgspec.Struct, array_like=True, frozen=True):
         """Check a page that was sent to be compared as a whole.
 
         Raises:
-            ValueError: It is no such page.
+            ValueError: If it is no such page.
         """
         self.require_signature()
         if len(self.minima) != SLOTS or len(self.children) % NAME or len(self.children) > NAME * MOST_CHILDREN:
@@ -153,7 +153,7 @@ def require_signature(signature: bytes) -> None:
     """Check a signature.
 
     Raises:
-        ValueError: A component is not between 0 and 1.
+        ValueError: If it has another length, or a component is not between 0 and 1.
     """
     if len(signature) != _SIGNATURE.size or not all(0.0 <= at <= 1.0 for at in _SIGNATURE.unpack(signature)):
         raise ValueError(f"expected a signature of {COMPONENTS} numbers from 0 to 1, found {signature.hex()}")

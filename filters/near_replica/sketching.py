@@ -3,7 +3,7 @@
 All pages are collected before they are sketched, since the boilerplate of a host (boilerplate.py) is known only then: the first pages
 of a manual are its prefaces, and most of its pages have another template. If the collected pages take too much memory, the host with the
 most of them is sketched with what is known; later pages of that host are sketched as they come. A store's pages come host by host, so that
-what a page's sketch is does not depend on other hosts, nor on the machine that makes it (crawler/analysis/replica_sketches.py).
+a page's sketch depends neither on other hosts nor on the machine that makes it (crawler/analysis/replica_sketches.py).
 
 Memory: 8·K + 4·slots + 8·(number of links) + 2,100 bytes a page, and at most 256 MB of collected words.
 Time: 0.2 ms for 2,000 words.
@@ -59,7 +59,7 @@ class Sketches:
     minima: U32  # (n, slots)
     least: U32  # (n, LEAST), by which texts are compared
     links: U64  # hashes of the URLs linked to, page after page
-    link_starts: I64  # n + 1
+    link_starts: I64  # (n + 1,), where each page's links begin; then their number
 
     def children(self) -> Children:
         """Return the links between these pages, those of menus left out."""
