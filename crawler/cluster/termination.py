@@ -12,7 +12,8 @@ host) that may still be fetched, all are ordered to serve their tails. The crawl
 
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
 part of what is left, or of what others have and do not use. Those others first confirm their smaller share; only then the pages are granted
-anew. An idle agent gets nothing: otherwise it would give its last page back and get it again without end.
+anew. An idle agent gets nothing, and one that has given pages back gets some after all others, since its hosts may rest: otherwise an agent
+would give its last page back and get it again without end.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class TerminationDetector:
         self._grant = 0
         self._granted: dict[int, int] = {}  # pages that each agent may have fetched in all
         self._asked: dict[int, int] = {}  # agent → number of the grant that it has not confirmed yet
+        self._gave_back: dict[int, int] = {}  # agent → number of the last grant by which its share became smaller
 
     def on_start(self, agent: int) -> None:
         """Forget an agent's reports: it was started again, and no longer knows its share or that a wave was seen."""
@@ -105,6 +107,7 @@ class TerminationDetector:
             return
         left = max_pages - sum(self._granted.values())
         hungry = [other for other in self._reports if self._is_hungry(other) and other not in self._asked]
+        hungry.sort(key=lambda other: self._gave_back.get(other, 0))
         if left > 0 and hungry:
             for i, other in enumerate(hungry[:left]):
                 self._let_have(other, self._granted[other] + left // len(hungry) + (i < left % len(hungry)))
@@ -118,6 +121,7 @@ class TerminationDetector:
             spare = self._granted[agent] - used
             if spare > 0:
                 self._let_have(agent, used + (0 if report.idle else spare // 2))
+                self._gave_back[agent] = self._grant
 
     def _let_have(self, agent: int, n_pages: int) -> None:
         """Order a new share. A smaller one counts only when the agent has confirmed it."""

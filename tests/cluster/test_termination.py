@@ -157,6 +157,28 @@ def test_the_last_page_goes_to_one_who_has_work(todo: list[int], max_pages: int,
     assert any(end in why for why in whys)
 
 
+class RestingAgent(FakeAgent):
+    """Its only host rests: it has work, and does none for now."""
+
+    def work(self) -> None:
+        self.report.idle = ""
+
+
+@pytest.mark.parametrize("resting", [0, 1, 2])
+def test_the_last_page_does_not_go_back_to_one_whose_host_rests(resting: int) -> None:
+    """Mutation: an agent gave its last page back for another one, was the first that wanted a page then, and was granted it again, for
+    ever: the crawl waited for a host that refused connections, and computed all the while.
+    """
+    stage = Stage([RestingAgent(9) if agent == resting else FakeAgent(50) for agent in range(3)], 40)
+    for _ in range(40):
+        for agent, fake in enumerate(stage.agents):
+            for _ in range(5):
+                fake.work()
+            stage.hear(agent)
+            stage.deliver()
+    assert sum(fake.report.pages for fake in stage.agents) == 40
+
+
 _STOPPABLE = """
 import json, select, sys
 if sys.argv[1].endswith("agent-1"):
