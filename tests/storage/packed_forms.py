@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import xxhash
 from dict_memory import DictMemory
@@ -30,6 +31,9 @@ from thresher.filters.near_replica import records as replica_records
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.soft_error import hyperloglog, stream
 from thresher.storage import packing, url_rows
+from thresher.storage.snapshots import manifest
+from thresher.storage.tables import journal, tail
+from thresher.storage.tables.memory import filter_tag
 
 SITE = b"thesite."
 PAGE, OTHER = SITE + b"page...1", SITE + b"page...2"
@@ -63,6 +67,16 @@ def _packing() -> dict[str, bytes]:
         "skips": packing.pack_skips(1, 2),
         "f64": packing.pack_f64(1.5),
         "urls": url_rows.pack_urls([URL, URL + "2"], [PAGE, b"another." + PAGE[8:]], OTHER, 1.5),
+    }
+
+
+def _tables() -> dict[str, bytes]:
+    return {
+        "tail place": tail._PLACE.pack(PAGE[8:], b"tag....1", 3, b"order..1", True),
+        "arrived": msgspec.msgpack.encode(journal.arrived(journal.Move(1, 2, [(b"key", b"value")]))),
+        "departed": msgspec.msgpack.encode(journal.departed(1, 2)),
+        "snapshot's place": manifest.packed(manifest.ChunkPlace(bytes(range(20)), 1, 2, 3, 4)),
+        "memory key": filter_tag("canary") + PAGE,
     }
 
 
@@ -154,6 +168,6 @@ def _undo() -> dict[str, bytes]:
 
 
 _ALL: tuple[Callable[[], dict[str, bytes]], ...] = (
-    *(_packing, _canary_first_answers, _canary_vocabulary, _canary_records, _depth_cutoff, _dust_families, _dust_records),
+    *(_packing, _tables, _canary_first_answers, _canary_vocabulary, _canary_records, _depth_cutoff, _dust_families, _dust_records),
     *(_exact_duplicate, _near_replica, _soft_error, _undo),
 )
