@@ -54,6 +54,7 @@ RUN = 32  # a run of so many URLs of one text is not learned from
 OTHERS = 8  # fetches of a site that must have been worth it for such a run to be a pattern's usual answer
 TEMPLATE = 20  # times shown by one pattern from which a text is a template: its first page hardly counts then
 TAUGHT = 16  # fetches of a pattern that are also counted for the coarser one
+_OUTAGE = 5  # barren fetches of good patterns from which a run of one text over several patterns is an outage; fewer are dead links
 _OPEN = 0.6  # what a page counts in comparisons while it may still be worth its fetch, by links that are not fetched yet
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 
@@ -171,14 +172,27 @@ class Tree:
             return
         head.pending.append(PendingFetch(fetch.key[8:], texts))
         if head.run_length >= RUN:
-            if self._is_their_way():
+            yielded = self._of_good_patterns()
+            if self._is_their_way(yielded):
                 self._believe()
-            head.pending = []
+            head.pending = yielded[:_OUTAGE]
 
-    def _is_their_way(self) -> bool:
-        """Return whether a long run of one text is the usual answer of one pattern and no outage: other URLs showed other texts."""
+    def _of_good_patterns(self) -> list[PendingFetch]:
+        """Return the barren fetches that wait whose own patterns have yielded something."""
+        self.load(entry.forms[0] for entry in self.head.pending)
+        return [entry for entry in self.head.pending if self._known[entry.forms[0]].evidence.worth > 1]
+
+    def _is_their_way(self, yielded: list[PendingFetch]) -> bool:
+        """Return whether a long run of one text is the usual answer of its patterns and no outage: other URLs showed other texts.
+
+        Either one pattern that has yielded nothing has all URLs of the run; or each of them is of such a pattern, but for a few dead links.
+
+        Args:
+            yielded: Fetches of the run whose patterns have yielded something.
+        """
         self.load(self.head.run_forms)
-        return self.head.n_worth >= OTHERS and any(self._known[form].evidence.worth <= 1 for form in self.head.run_forms)
+        is_one = any(self._known[form].evidence.worth <= 1 for form in self.head.run_forms)
+        return self.head.n_worth >= OTHERS and (is_one or len(yielded) < _OUTAGE)
 
     def _end_run(self) -> None:
         """End the run, since another text is shown: its barren fetches count from now on."""

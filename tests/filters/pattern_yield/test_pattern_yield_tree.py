@@ -216,6 +216,25 @@ def test_a_calendar_that_is_all_that_is_left_is_cut_all_the_same() -> None:
     assert fetched < 200
 
 
+def test_dead_links_of_several_shapes_that_are_all_that_is_left_are_cut() -> None:
+    """Mutations: a run counts only for one pattern; patterns that have yielded something are among them."""
+    site = Site()
+    site.tell_all(pages(100))
+    dead = [path for i in range(200) for path in (f"/old/{word(i)}.html", f"/old/api/{word(i)}.html")]
+    fetched = sum(site.tell(path, "not found", status=404) for path in dead)
+    assert fetched < 100
+    assert {"/old/<w>.html", "/old/api/<w>.html"} <= set(site.barren())
+
+
+def test_an_outage_over_new_shapes_teaches_nothing_once_a_good_one_shows_it_too() -> None:
+    site = Site()
+    site.tell_all(pages(100))
+    for i in range(200):
+        site.tell(f"/old/{word(i)}.html", "down for maintenance")
+        site.tell(f"/wiki/Page_{word(100 + i)}", "down for maintenance")
+    assert not site.barren()
+
+
 def test_texts_too_short_to_tell_apart_teach_nothing() -> None:
     site = Site()
     site.tell_all(pages(50))
