@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.living import anytime, early, recordings, replayed, sitemaps, walls
+from benchmarks.living import anytime, early, folders, recordings, replayed, sitemaps, walls
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
@@ -38,6 +38,7 @@ from benchmarks.living.sites import SITES, served, there
 _COMMANDS = {
     "anytime": anytime.main,
     "early": early.main,
+    "folders": folders.main,
     "record": recordings.main,
     "replay": replayed.main,
     "sitemaps": sitemaps.main,

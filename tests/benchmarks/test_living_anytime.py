@@ -14,6 +14,8 @@ from benchmarks.living.anytime import main, one_run, reordered
 from benchmarks.living.crawls import enforced
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
 from benchmarks.living.early import below, crawled, found
+from benchmarks.living.folders import kind, site_of
+from benchmarks.living.folders import main as main_of_folders
 from benchmarks.living.recordings import record, recorded
 from benchmarks.living.replayed import main as main_of_replays
 from benchmarks.living.replayed import measure as replayed_measure
@@ -102,7 +104,7 @@ def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.Capture
     assert "no filter: nonsense" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["nowhere"])
-    assert {"anytime", "early", "record", "replay", "sitemaps", "walls"} == set(living._COMMANDS)
+    assert {"anytime", "early", "folders", "record", "replay", "sitemaps", "walls"} == set(living._COMMANDS)
 
 
 def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
@@ -124,6 +126,21 @@ def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path:
     assert found.tail[0] > 0
     assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
     assert main_of_replays([str(tmp_path)]) == 2
+
+
+def test_a_folder_is_a_site_and_one_that_is_recorded_is_not_crawled_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Apache is not needed here: the tiny site's recording has the folder's name. Mutation: a wrong folder was served all the same."""
+    with forking_commands(), serving_tiny(tmp_path) as place:
+        record(SITE, place, tmp_path)
+    assert main_of_folders([str(tmp_path), f"{tmp_path}/nowhere/Tiny=0"]) in {0, 1}
+    assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
+    assert main_of_folders([str(tmp_path), f"{tmp_path}/nowhere", f"{tmp_path}/a/tiny", f"{tmp_path}/b/tiny"]) == 2
+    told = capfd.readouterr().err
+    assert f"{tmp_path}/nowhere: not a folder" in told
+    assert "tiny: 2 folders have this name" in told
+    site = site_of(Path("/usr/share/doc/A manual"), "/index.html")
+    assert (site.name, site.hosts, site.seed) == ("a-manual", ("a-manual.example",), "/index.html")
+    assert kind("http://a-manual.example/en/part/one/page.html") == "/en/part"
 
 
 def test_the_beginning_of_a_recorded_site_is_crawled_plainly_and_with_filters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
