@@ -21,7 +21,8 @@ from benchmarks.living.replayed import replayed
 from benchmarks.quality.made_up import archives, services
 from benchmarks.quality.made_up.web import MadeUpGraph, MadeUpSite, graph_of
 from thresher.config.settings import Settings
-from thresher.crawler.analysis.replayed_crawl import NoOpinions, ReplayedCrawl, Result
+from thresher.crawler.analysis.replayed_crawl import ReplayedCrawl, Result
+from thresher.crawler.analysis.replayed_host import NoOpinions
 from thresher.crawler.cli.common import crawl_config
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
