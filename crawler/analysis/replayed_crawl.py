@@ -3,40 +3,23 @@
 A page was worth its request if its text is new or, as in a crawl, if the filters say so (`trusts_filters`). The request of a URL without a
 recorded answer is counted, and nothing is learned from it.
 
-The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as of the last round, as agents learn it from
-each other by messages.
+Within a host URLs wait as in a crawl (replayed_queue.py): so do audits and what is released. Hosts are served in turn; whether others have
+fresh URLs is known as of the last round, as agents learn it from each other by messages.
 """
 
 from __future__ import annotations
 
-from bisect import insort
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from thresher.crawler.analysis.recorded_graph import RecordedGraph, is_document
+from thresher.crawler.analysis.replayed_host import HeldPlace, HostOpinions, NoOpinions, ReplayedHost
 from thresher.crawler.analysis.replayed_panel import JudgedAnswer, ReplayedPanel
+from thresher.crawler.analysis.replayed_queue import ReplayedPlaces
 from thresher.crawler.core.effects import Effect, Release, ReleaseURL
-from thresher.crawler.core.url import origin_of
-from thresher.crawler.settlement.tail import lineage
 from thresher.filters.evidence.audits import draw_order
-from thresher.filters.evidence.decay import Recent
-from thresher.filters.pattern_yield.patterns import shape_of
-from thresher.filters.tail.membership import (
-    Membership,
-    Source,
-    SourceOutcome,
-    drop,
-    join,
-    keeps,
-    leave,
-    membership,
-    refill,
-    refills,
-    releases,
-)
-from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy, new_class
+from thresher.filters.tail.membership import Membership, Source, SourceOutcome, join, leave, membership, releases
+from thresher.filters.tail.records import Draw, TailPolicy, new_class
 from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle
 
 _NOTHING = Draw("", 0)
@@ -63,74 +46,6 @@ class Result:
     def found(self, n: int) -> int:
         """Return the documents found by the first n requests."""
         return sum(map(is_document, self.texts[:n]))
-
-
-class HostOpinions(Protocol):
-    """Opinions about URLs of one host, beside those of the filters."""
-
-    has_lineage: bool  # URLs to which only held pages link are held, too
-
-    def on_url(self, url: str) -> None: ...
-
-    def learn(self, url: str, text: str, *, is_good: bool) -> None: ...
-
-    def holder(self, url: str) -> str: ...
-
-    def copies(self, url: str) -> str: ...
-
-    def lineage(self, holder: str, url: str) -> str: ...
-
-    def recent(self, holder: str) -> Recent: ...
-
-
-class NoOpinions:
-    """No opinions: only filters hold URLs. Classes of links from held pages have their names as in a crawl."""
-
-    has_lineage = True
-
-    def on_url(self, url: str) -> None:
-        """Learn nothing."""
-
-    def learn(self, url: str, text: str, *, is_good: bool) -> None:
-        """Learn nothing."""
-
-    def holder(self, url: str) -> str:
-        return ""
-
-    def copies(self, url: str) -> str:
-        return ""
-
-    def lineage(self, holder: str, url: str) -> str:
-        return lineage(holder, shape_of(url, origin_of(url)))
-
-    def recent(self, holder: str) -> Recent:
-        return Recent()
-
-
-@dataclass
-class HeldPlace:
-    """Where a held URL waits."""
-
-    of: Membership
-    cohort: int
-    order: bytes
-
-
-class ReplayedHost:
-    """One host's queue: fresh URLs, promoted ones, classes."""
-
-    def __init__(self, name: str, opinions: HostOpinions) -> None:
-        self.name = name
-        self.fresh: deque[int] = deque()
-        self.promoted: deque[tuple[int, Draw]] = deque()
-        self.audits: deque[tuple[int, Draw]] = deque()
-        self.tail = HostTail()
-        self.classes: dict[str, TailClass] = {}
-        self.members: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
-        self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # URLs that are counted, not stored
-        self.waiting: dict[int, HeldPlace] = {}
-        self.opinions = opinions
-        self.end: TailEnd | None = None
 
 
 class ReplayedCrawl:
@@ -160,6 +75,9 @@ class ReplayedCrawl:
         self._trusts_filters = trusts_filters
         self._progress = progress
         self._hosts: dict[str, ReplayedHost] = {}
+        self._places = ReplayedPlaces(graph)
+        self._draws: dict[int, tuple[ReplayedHost, Draw]] = {}  # URLs that were drawn and have not ended → whence
+        self._audits: set[int] = set()  # drawn URLs that nobody asks about again when their turn comes
         self._seen: set[int] = set()
         self._done: set[int] = set()
         self._texts: set[str] = set()
@@ -169,6 +87,7 @@ class ReplayedCrawl:
     def run(self) -> Result:
         """Crawl until nothing may be fetched."""
         for root in self._graph.roots:
+            self._places.begin(root)
             self._admit(root, Source(SourceOutcome.NEW))
         while not self._is_over():
             was = len(self.result.texts) + len(self.result.unknown)
@@ -190,26 +109,22 @@ class ReplayedCrawl:
     def _serve(self, host: ReplayedHost, *, others_fresh: bool) -> None:
         if host.name in self._graph.parked:
             return
-        if host.audits:
-            self._fetch(host, *host.audits.popleft())
-            return
         while host.fresh:
-            number = host.fresh.popleft()
-            if self._is_skipped(host, number):
-                continue
-            self._fetch(host, number, _NOTHING)
-            return
+            number = host.fresh.pop()
+            if number in self._audits or not self._is_skipped(host, number):
+                self._fetch(host, number)
+                return
         state = HostCrawl(has_due=False, backs_off=False, is_budgeted=bool(self._max_pages), others_fresh=others_fresh)
         if not may_serve(state):
             return
         if not host.promoted:
-            self._refill(host)
+            host.refill(self._policy.cap)
             answer = promote(host.tail, [host.classes[name] for name in sorted(host.classes)], self._policy)
             host.end = answer if isinstance(answer, TailEnd) else None
             if isinstance(answer, Promotion):
-                host.promoted.extend(self._draw(host, answer))
+                host.promoted.extend(sorted(self._drawn(host, answer), key=self._places.discovered))
         if host.promoted:
-            self._fetch(host, *host.promoted.popleft())
+            self._fetch(host, host.promoted.popleft())
 
     def _is_skipped(self, host: ReplayedHost, number: int) -> bool:
         """Return whether a URL whose turn has come is not requested: it is held, refused, or an alias of another."""
@@ -218,45 +133,25 @@ class ReplayedCrawl:
         if holder:
             self._hold(host, number, Membership(holder, is_inherited=False))
         elif ruling is not None and ruling.alias is not None:
-            self._admit(ruling.alias, Source(SourceOutcome.NEW))
-        return bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
+            self._admit_original(ruling.alias, number, Source(SourceOutcome.NEW))
+        is_skipped = bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
+        if is_skipped:
+            self._leave_draw(number)
+        return is_skipped
 
-    def _store(self, host: ReplayedHost, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
-        """Store a member if it is among the first of its cohort. Otherwise only count it, or the member that it replaces."""
-        members = host.members.setdefault((of.holder, cohort), [])
-        last = members[-1][0] if members else b""
-        if not keeps(member[0], n_stored=len(members), last=last, cap=self._policy.cap):
-            self._count(host, of, cohort, member)
-            return
-        if len(members) >= self._policy.cap:
-            self._count(host, of, cohort, members.pop())
-        insort(members, member)
+    def _drawn(self, host: ReplayedHost, of: Promotion) -> list[int]:
+        numbers = host.draw(of)
+        self._draws |= dict.fromkeys(numbers, (host, of.draw))
+        self._audits.update(numbers)
+        return numbers
 
-    def _count(self, host: ReplayedHost, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
-        drop(of, cohort)
-        host.dropped.setdefault((of.holder, cohort), []).append(member)
-
-    def _refill(self, host: ReplayedHost) -> None:
-        """Find again the URLs that were only counted. The simulation remembers them; a crawl reads them from the links of stored pages."""
-        for of in host.classes.values():
-            for cohort in refills(of):
-                dropped = sorted(host.dropped[of.holder, cohort])
-                again, host.dropped[of.holder, cohort] = dropped[: self._policy.cap], dropped[self._policy.cap :]
-                host.members[of.holder, cohort].extend(again)
-                refill(of, cohort, len(again))
-
-    def _draw(self, host: ReplayedHost, of: Promotion) -> list[tuple[int, Draw]]:
-        members = host.members[of.draw.holder, of.draw.cohort]
-        drawn, members[: of.n] = members[: of.n], []
-        for _, number in drawn:
-            host.waiting.pop(number)
-        return [(number, of.draw) for _, number in drawn]
-
-    def _fetch(self, host: ReplayedHost, number: int, draw: Draw) -> None:
+    def _fetch(self, host: ReplayedHost, number: int) -> None:
+        drawn = self._draws.get(number)
+        draw = drawn[1] if drawn is not None else _NOTHING
         self._progress(1)
         self.result.asked.append((number, bool(draw.holder)))
         if not self._graph.is_known(number):
-            self._ask_in_vain(host, number, draw)
+            self._ask_in_vain(number)
             return
         graph, at = self._graph, len(self.result.texts)
         is_out = graph.outage[0] <= at < graph.outage[1]
@@ -270,20 +165,46 @@ class ReplayedCrawl:
         self._note_kept(text, judged, is_new=is_new)
         is_good = judged.is_good if self._trusts_filters and judged is not None else is_new
         host.opinions.learn(graph.urls[number], text, is_good=is_good)
-        if draw.holder:
-            is_alike = is_good and judged is not None and judged.is_alike
-            settle(host.tail, host.classes[draw.holder], draw, is_good, policy=self._policy, is_alike=is_alike)
-            if host.classes[draw.holder].is_freed:
-                self._release(host, [held for held, waits in host.waiting.items() if waits.of.holder == draw.holder])
-        else:
+        is_led_on = graph.is_redirect(number) and bool(links) and links[0] not in self._seen
+        self._admit_links(number, links, self._source(host, number, draw, judged, is_good=is_good), judged)
+        self._carry_out(judged.asked if judged is not None else ())
+        if not (is_led_on and self._passes_on(number, links[0])):
+            self._settle(host, number, judged, is_good=is_good)
+
+    def _passes_on(self, number: int, to: int) -> bool:
+        """Move the draw of a redirect to its target, which was new, if that is queued: its answer decides what the draw was worth."""
+        host = self._hosts[self._graph.host(to)] if number in self._draws else None
+        if host is None or to not in host.fresh or not self._places.are_of_one_site(number, to):
+            return False
+        self._draws[to] = self._draws.pop(number)
+        return True
+
+    def _settle(self, host: ReplayedHost, number: int, judged: JudgedAnswer | None, *, is_good: bool) -> None:
+        """Tell the tail what a request has given."""
+        drawn = self._draws.pop(number, None)
+        if drawn is None:
             host.tail.useful += is_good
-        source = self._source(host, number, draw, judged, is_good=is_good)
+            return
+        whose, draw = drawn
+        of, is_alike = whose.classes[draw.holder], is_good and judged is not None and judged.is_alike
+        settle(whose.tail, of, draw, is_good, policy=self._policy, is_alike=is_alike)
+        if of.is_freed:
+            self._release(whose, whose.held_by(draw.holder))
+
+    def _admit_links(self, number: int, links: Sequence[int], source: Source, judged: JudgedAnswer | None) -> None:
+        """Admit the links of an answer: those that are known are worth more now, the others are queued or held."""
+        gift = self._places.gift(number, links)
+        hosts = {target: host for target in links if (host := self._hosts.get(self._graph.host(target))) and target in host.fresh}
+        for target in self._places.found_again(number, hosts, gift):
+            hosts[target].fresh.put(target, *self._places.place(target))
         for target in links:
             if judged is None or target not in judged.left_out:
-                self._admit(target, source, judged.held.get(target, "") if judged is not None else "")
+                held = judged.held.get(target, "") if judged is not None else ""
+                if target not in self._seen:
+                    self._places.name(number, target)
+                self._admit(target, source, held, gift)
         for target in judged.aliases if judged is not None else ():
-            self._admit(target, source)
-        self._carry_out(judged.asked if judged is not None else ())
+            self._admit_original(target, number, source)
 
     def _note_kept(self, text: str, judged: JudgedAnswer | None, *, is_new: bool) -> None:
         """Note whether any page with this text was kept."""
@@ -299,17 +220,25 @@ class ReplayedCrawl:
     def _source(self, host: ReplayedHost, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
         """Return the source of an answer's links; it decides which class of held URLs they inherit."""
         outcome = SourceOutcome.NEW if is_good else SourceOutcome.BARREN
+        if self._graph.is_redirect(number):
+            return Source(SourceOutcome.BARREN)
         if self._trusts_filters and judged is not None:
             return Source(outcome, draw.holder, f"links {judged.stopped_by}" if judged.stopped_by else "")
         has_lineage, text = host.opinions.has_lineage, self._graph.texts[number]
         follow = "" if is_good or not has_lineage or not text else f"links of copies{host.opinions.copies(self._graph.urls[number])}"
         return Source(outcome, draw.holder if has_lineage else "", follow)
 
-    def _ask_in_vain(self, host: ReplayedHost, number: int, draw: Draw) -> None:
+    def _ask_in_vain(self, number: int) -> None:
         """Make a request without a recorded answer; nothing is learned from it."""
         self.result.unknown.add(number)
         self._done.add(number)
-        if draw.holder:
+        self._leave_draw(number)
+
+    def _leave_draw(self, number: int) -> None:
+        """End a draw without evidence."""
+        drawn = self._draws.pop(number, None)
+        if drawn is not None:
+            host, draw = drawn
             host.classes[draw.holder].cohorts[draw.cohort].pending -= 1
             leave(host.classes[draw.holder], draw.cohort)
 
@@ -325,7 +254,7 @@ class ReplayedCrawl:
         for effect in asked:
             if isinstance(effect, Release):
                 for host in self._hosts.values():
-                    self._release(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
+                    self._release(host, host.held_by(effect.holder))
             elif isinstance(effect, ReleaseURL) and self._filters is not None:
                 number = self._filters.number(effect.key)
                 self._release(self._hosts[self._graph.host(number)], [number])
@@ -333,16 +262,16 @@ class ReplayedCrawl:
     def _release(self, host: ReplayedHost, numbers: Iterable[int]) -> None:
         """Release held URLs: they become fresh."""
         for number in numbers:
-            waiting = host.waiting.get(number)
-            members = host.members[waiting.of.holder, waiting.cohort] if waiting else []
-            if waiting is not None and (waiting.order, number) in members:
-                host.waiting.pop(number)
-                members.remove((waiting.order, number))
-                leave(host.classes[waiting.of.holder], waiting.cohort)
-                host.fresh.append(number)
+            if host.release(number):
+                host.fresh.put(number, *self._places.place(number))
 
-    def _admit(self, number: int, source: Source, held: str = "") -> None:
-        """Admit a link; `held` is the class in which filters hold it, "" for none."""
+    def _admit(self, number: int, source: Source, held: str = "", gift: float = 0.0) -> None:
+        """Admit a link.
+
+        Args:
+            held: The class in which filters hold it, "" for none.
+            gift: The cash that the page which names it gives to it.
+        """
         name = self._graph.host(number)
         host = self._hosts.setdefault(name, ReplayedHost(name, self._opinions()))
         if number in self._seen:
@@ -359,9 +288,16 @@ class ReplayedCrawl:
             is_freed = holder in host.classes and host.classes[holder].is_freed
             of = None if is_freed else Membership(holder, is_inherited=True)
         if of is None:
-            host.fresh.append(number)
+            self._places.give(number, gift)
+            host.fresh.put(number, *self._places.place(number))
         else:
             self._hold(host, number, of)
+
+    def _admit_original(self, number: int, alias: int, source: Source) -> None:
+        """Admit the URL that an alias stands for, in the alias's place."""
+        if number not in self._seen:
+            self._places.stand_in(number, alias)
+        self._admit(number, source)
 
     def _hold(self, host: ReplayedHost, number: int, of: Membership) -> None:
         record = host.classes.get(of.holder)
@@ -370,8 +306,7 @@ class ReplayedCrawl:
             record = host.classes[of.holder] = new_class(of.holder, known or host.opinions.recent(of.holder))
         cohort = join(record)
         order = draw_order(self._secret, of.holder.encode(), self._graph.urls[number].encode())
-        host.waiting[number] = HeldPlace(of, cohort, order)
-        self._store(host, record, cohort, (order, number))
+        host.hold(number, HeldPlace(of, cohort, order), cap=self._policy.cap)
         audit = audits(record, self._policy)
-        if audit is not None:
-            host.audits.extend(self._draw(host, audit))
+        for drawn in self._drawn(host, audit) if audit is not None else ():
+            host.fresh.put(drawn, *self._places.place(drawn))

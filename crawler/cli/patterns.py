@@ -147,8 +147,9 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 
     for site, found in _learned(view):
         if choice.names(site):
+            classes = {pattern.form: pattern.classes for pattern in found}
             for row in choice.rows(site, found):
-                yield {**row, "held": len(view.tables.held.keys(holder(row["pattern"])))}
+                yield {**row, "held": sum(len(view.tables.held.keys(holder(of))) for of in classes[row["pattern"]])}
 
 
 def _told(

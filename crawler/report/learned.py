@@ -90,7 +90,9 @@ def read_learned(view: View, held: HeldUrls) -> Learned:
         _patterns(view.tables.memory(pattern_yield.NAME), key, site, found.patterns, barren)
         _depth(view, key, site, found.depth, limited)
     found.dust.rules = rules.items()
-    found.patterns.barren = [(site, pattern, _n_held(view, held, [pattern_yield.holder(pattern.form)])) for site, pattern in barren.items()]
+    found.patterns.barren = [
+        (site, pattern, _n_held(view, held, [pattern_yield.holder(of) for of in pattern.classes])) for site, pattern in barren.items()
+    ]
     found.depth.places = [(site, place, _n_held(view, held, _depth_holders(place, found.depth))) for site, place in limited.items()]
     found.mirrors = sorted(_mirrors(view), key=lambda mirror: (-mirror[2], mirror[0]))[:SHOWN]
     return found

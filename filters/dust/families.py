@@ -7,14 +7,15 @@ three that has enough answers says so. So a family is one hypothesis on a place;
 exceptions.
 
 This is an opinion: its URLs are held, so a low bound is enough, since they are fetched last and not lost. Those that are fetched all the
-same (audits, the tail) are compared like any other page, so the bound of a wrong opinion falls.
+same (audits, the tail) are compared like any other page, so the bound of a wrong opinion falls. Once the upper bound of a pool is below
+`BELIEF`, too, what it holds is released: it is surely no family. A bound that goes up and down around it releases nothing.
 
 Two pages show the same if they have the same words, in any order (a list that is sorted in another way shows nothing else), or one
 original: the page of which exact_duplicate or near_replica says that they are copies.
 
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
     (no site's) 8 ‖ group 8           → the same, of pages at one path on several hosts: these 8 bytes are no site's
-    site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, alike ones among them
+    site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, alike ones among them; also those of a kind of URLs
     site 8 ‖ "b"                      → the places with any opinion
     (no site's) 8 ‖ hash of class 8   → answers 2, for the order of the tail
     site 8 ‖ "f"                      → its first pages (`EarlyPage`; filters/evidence/early.py: `PackedList`)
@@ -41,10 +42,11 @@ import xxhash
 from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
+from thresher.filters.dust.kinds import names_of_kind
 from thresher.filters.dust.places import HOST, SPELLING, Place, host_place, places
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.early import PackedList
-from thresher.filters.evidence.posterior import lower_share
+from thresher.filters.evidence.posterior import lower_share, upper_share
 
 BELIEF: Final = 0.35  # lower bound of the share of alike pages from which a URL is held
 CLASS: Final = "dust family "  # begins the name of every class
@@ -112,6 +114,13 @@ class EarlyPage(NamedTuple):
         return cls(url.decode(), ShownPage(text, original, bool(mark & _IS_COPY)), was_met=bool(mark & _WAS_MET))
 
 
+class Learned(NamedTuple):
+    """What a page has taught."""
+
+    n_alike: int = 0  # alike pages in its largest family, with the page itself; 0 if it is in no family
+    sunk: tuple[str, ...] = ()  # classes of the pools that are surely no families
+
+
 class Alias(NamedTuple):
     """An opinion that a URL shows what a fetched one shows."""
 
@@ -128,7 +137,7 @@ def words_of(page: Page) -> bytes:
     return _digest(int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big"))[:HASH]
 
 
-def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> int:
+def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> Learned:
     """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
 
     Args:
@@ -137,14 +146,11 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) 
         url: The page's canonical URL.
         origin: Scheme and authority of the URL.
         shown: What the page shows.
-
-    Returns:
-        Number of alike pages in its largest family, with the page itself; 0 if it is in no family.
     """
     first = PackedList(memory, site + _FIRST, _LASTING, MOST_LISTED)
     if first.has_room and (page := _early(memory, url, origin, shown, first)):
         first.append(page.packed(_n_met(first) + page.was_met))
-        return 0
+        return Learned()
     for listed in map(EarlyPage.unpacked, first.take()):
         _learn(memory, site, listed.url, origin_of(listed.url), listed.shown, of_host=listed.was_met)
     return _learn(memory, site, url, origin, shown)
@@ -174,7 +180,7 @@ def _n_met(first: PackedList) -> int:
     return first.tail(1)[0] if len(first) else 0
 
 
-def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage, *, of_host: bool | None = None) -> int:
+def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage, *, of_host: bool | None = None) -> Learned:
     """Learn as `learn` does.
 
     Args:
@@ -182,7 +188,7 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
     """
     believed = known_places(memory, site)
     news: set[str] = set()
-    largest = 0
+    largest, sunk = 0, list[str]()
     for place in places(url, origin):
         if of_host is not None and place.name == HOST:
             if of_host:
@@ -201,14 +207,15 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
         answers = stored[:2]
         if is_alike is not None:
             answers = _count(answers, is_alike=is_alike)
-            n_alike, is_believed = _count_in_pools(memory, site, place, origin, answers, is_alike=is_alike)
+            n_alike, is_believed, lost = _count_in_pools(memory, site, place, origin, answers, is_alike=is_alike)
             largest = max(largest, n_alike if is_alike else 0)
+            sunk += lost
             news |= {place.name} if is_believed else set()
         if (grown := answers + _entered(stored[2:], shown)) != stored:
             memory.put(key, grown)
     if not news <= believed and len(believed) < _MOST_PLACES:
         memory.put(site + _BELIEVED, _encode(sorted(believed | news)[:_MOST_PLACES]), _LASTING)
-    return largest
+    return Learned(largest, tuple(sunk))
 
 
 def alias(memory: Memory, site: bytes, url: str, origin: str, *, belief: float = BELIEF, enough: int = ENOUGH) -> Alias | None:
@@ -265,27 +272,46 @@ def _pool_of_place(name: str) -> bytes:
     return _POOL + _digest(name.encode())
 
 
-def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, *, is_alike: bool) -> tuple[int, bool]:
-    """Count an answer for the pools of a place; return the alike pages of the place, and whether it has any opinion.
+def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, *, is_alike: bool) -> tuple[int, bool, list[str]]:
+    """Count an answer for the pools of a place.
+
+    Returns:
+        The alike pages of the place, whether it has any opinion, and the classes of the pools that are surely no families any more.
 
     Args:
         here: Answers of the group, which are counted already.
     """
     names = _names(place, origin)
+    for kind in _pools_of_kind(site, place, origin):
+        memory.put(kind, _count(memory.get(kind) or _NONE, is_alike=is_alike), _LASTING)
     keys = [site + _POOL + _digest(name.encode()) for name in names]
-    counted = [_count(memory.get(key) or _NONE, is_alike=is_alike) for key in keys]
+    before = [memory.get(key) or _NONE for key in keys]
+    counted = [_count(answers, is_alike=is_alike) for answers in before]
     for key, answers in zip(keys, counted, strict=True):
         memory.put(key, answers, _LASTING)
     if not any(_may_be_believed(answers) for answers in (here, *counted)):
-        return counted[-1][1], False
+        return counted[-1][1], False, []
     for name, answers in zip((_group_name(place), *names), (here, *counted), strict=True):
         if answers[0] >= ENOUGH and answers[0] % _NOTED == 0:
             memory.put(_class_key(_holder(name)), answers, _LASTING)
-    return counted[-1][1], True
+    changes = zip(names, before, counted, strict=True)
+    sunk = [_holder(name) for name, was, answers in changes if was[0] >= ENOUGH and not _is_against(was) and _is_against(answers)]
+    return counted[-1][1], True, sunk
+
+
+def _is_against(answers: bytes) -> bool:
+    """Return whether a share of alike pages that would be believed is surely not there."""
+    return upper_share(*answers) < BELIEF
 
 
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
-    """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place."""
+    """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place.
+
+    None if the answers of this kind of URL (kinds.py), with this value if they are enough, are surely against it.
+    """
+    of_kind = [memory.get(key) or _NONE for key in _pools_of_kind(site, place, origin)]
+    if (answers := next((of for of in of_kind if of[0] >= enough), None)) is not None and _is_against(answers):
+        return None
     names = _names(place, origin)
     for name, answers in _by_specificity(memory, site, names, (_group_name(place), here)):
         n, alike = answers
@@ -308,6 +334,10 @@ def _names(place: Place, origin: str) -> list[str]:
     first = f"{origin} {place.name}"
     value = f"{first}{place.value if place.of else f' {place.value}'}"
     return [value, f"{origin}{place.of} {place.name}", first] if place.of else [value, first]
+
+
+def _pools_of_kind(site: bytes, place: Place, origin: str) -> list[bytes]:
+    return [site + _POOL + _digest(name.encode()) for name in names_of_kind(place, origin)]
 
 
 def _group_name(place: Place) -> str:

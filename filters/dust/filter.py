@@ -39,7 +39,7 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import DustSettings
-from thresher.crawler.core.effects import Effect, Request, Revise, Study
+from thresher.crawler.core.effects import Effect, Release, Request, Revise, Study
 from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
@@ -191,15 +191,17 @@ class PageGate:
         return _alias(settled.url, settled.names), NO_EFFECTS
 
     def observe(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
-        n_alike = self._compare(measure, judgement, memory)
-        effects = self._list(measure, judgement, memory, n_alike or 0)
-        return NO_EFFECTS if n_alike is not None and effects is NOTHING_LEARNED else effects
+        learned = self._compare(measure, judgement, memory)
+        effects = self._list(measure, judgement, memory, learned.n_alike if learned is not None else 0)
+        if learned is None:
+            return effects
+        return (*effects, *[Release(holder) for holder in learned.sunk]) if learned.sunk or effects is not NOTHING_LEARNED else NO_EFFECTS
 
-    def _compare(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory) -> int | None:
+    def _compare(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory) -> families.Learned | None:
         """Compare a page with those whose URLs differ at one place, unless it was dropped for another reason than being a copy.
 
         Returns:
-            Pages of the largest family of which it is a member; 0: of none; None: nothing was learned.
+            What was learned of its families; None: nothing.
         """
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
@@ -218,7 +220,7 @@ class PageGate:
         """Enter a page into its site's list; learn for or against rules.
 
         Args:
-            n_alike: The result of `_compare`.
+            n_alike: Alike pages of the largest family of which it is a member; 0: of none.
         """
         site = measure.key[:_SITE]
         canonizer = self._books.canonizer(memory, site)

@@ -33,6 +33,10 @@ class Recent(msgspec.Struct, array_like=True):
         self.s = self.s * kept + is_good * worth
         self.streak = 0 if is_good else self.streak + 1
 
+    def plus(self, other: Recent) -> Recent:
+        """Return the counts of both."""
+        return Recent(self.n + other.n, self.s + other.s, min(self.streak, other.streak))
+
     def as_prior(self, most: float) -> Recent:
         """Return the same yield with the weight of at most so many fetches."""
         share = min(1.0, most / self.n) if self.n else 0.0

@@ -41,7 +41,7 @@ from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Novelty, canonical_of, news_of, novelty_of
 from thresher.filters.pattern_yield.patterns import Parts, parse
-from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Pattern, PatternFetch, SiteSummary, text_key
+from thresher.filters.pattern_yield.records import GOOD_RUN, MOST_KINDS, SAMPLE, Pattern, PatternFetch, SiteSummary, text_key
 from thresher.filters.pattern_yield.sites import Sites
 from thresher.filters.pattern_yield.tree import Tree
 from thresher.filters.spec import FilterSpec
@@ -82,7 +82,7 @@ def rule_of(settings: PatternYieldSettings) -> HoldRule:
 
 
 def holder(form: str) -> str:
-    """Return the name under which the URLs of a pattern are held."""
+    """Return the name under which the URLs of a class (`Pattern.classes`) are held."""
     return f"{NAME} {form}"
 
 
@@ -260,6 +260,7 @@ class YieldLinksMeasure(msgspec.Struct, array_like=True, dict=True):
     source: bytes  # 16 bytes; b"" if the batch is one known URL that is judged again
     via: bytes
     url: str = ""  # of a redirect
+    kinds: list[tuple[str, str]] = []  # new kinds of its site's patterns, as `Tree.note_kinds` takes them
 
 
 class YieldOfLinks:
@@ -283,13 +284,17 @@ class YieldOfLinks:
 
     def decide(self, measure: YieldLinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        found = [
-            held for site in batch.site_keys if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
-        ]
+        barren = [site for site in batch.site_keys if self._sites.glance(memory, site).n_barren]
+        kinds = measure.kinds if measure.source else None
+        found = [held for site in barren for held in self._holds_in(batch, site, memory, kinds if site == measure.source[:8] else None)]
         return hold_links(batch, found, only_observes=self._only_observes)
 
-    def _holds_in(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
-        """Return the links of a site that are held."""
+    def _holds_in(self, batch: LinkBatch, site: bytes, memory: Memory, kinds: list[tuple[str, str]] | None) -> list[HeldLink]:
+        """Return the links of a site that are held.
+
+        Args:
+            kinds: Gets the new kinds of patterns that `observe` is to note; None: there is none after this.
+        """
         tree = self._sites.tree(memory, site, self._rule)
         ours = batch.by_site[site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
@@ -300,9 +305,19 @@ class YieldOfLinks:
         for i, part in zip(ours, parts, strict=True):
             pattern = barren[id(part)]
             if pattern is not None and not is_home(batch.texts[i]):
-                self._sites.hold(holder(pattern.form), pattern.evidence)
-                found.append(HeldLink(i, holder(pattern.form), partial(_verdict, pattern)))
+                name = holder(self._class_of(tree.kind(part, forms[id(part)], pattern), pattern, kinds))
+                self._sites.hold(name, pattern.evidence)
+                found.append(HeldLink(i, name, partial(_verdict, pattern)))
         return found
+
+    def _class_of(self, kind: str, pattern: Pattern, kinds: list[tuple[str, str]] | None) -> str:
+        """Return the class in which a pattern holds URLs of a kind: the kind's own, unless the pattern has too many."""
+        if kind in pattern.classes or (kinds is not None and (pattern.form, kind) in kinds):
+            return kind
+        if kinds is None or len(pattern.kinds) + sum(form == pattern.form for form, _ in kinds) >= MOST_KINDS:
+            return pattern.form
+        kinds.append((pattern.form, kind))
+        return kind
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
         """Return whether a URL of this site may be held when it is about to be requested."""
@@ -322,13 +337,16 @@ class YieldOfLinks:
         if not measure.source:
             return NOTHING_LEARNED
         site, key = measure.source[:8], measure.source[8:]
-        if not measure.url and self._sites.glance(memory, site).awaits != key:
+        is_awaited = self._sites.glance(memory, site).awaits == key
+        if not (measure.url or is_awaited or measure.kinds):
             return NOTHING_LEARNED
         tree = self._sites.tree(memory, site, self._rule)
+        tree.note_kinds(measure.kinds)
+        effects = NO_EFFECTS
         if measure.url:
             effects = self._redirected(tree, measure, judgement)
-        else:
-            effects, n_admitted = NO_EFFECTS, int(judgement.admitted.sum())
+        elif is_awaited:
+            n_admitted = int(judgement.admitted.sum())
             if n_admitted:
                 tree.led_on(measure.source, measure.via, n_admitted, is_redirect=False)
         self._sites.save(memory, tree)
@@ -358,7 +376,7 @@ def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, rule: HoldRule
 
 
 def _released(tree: Tree) -> Effects:
-    return tuple([Release(holder(form)) for form in tree.released]) if tree.released else NO_EFFECTS
+    return tuple([Release(holder(of)) for of in tree.released]) if tree.released else NO_EFFECTS
 
 
 def _verdict(pattern: Pattern) -> Verdict:

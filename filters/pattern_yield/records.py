@@ -5,7 +5,7 @@
     s ‖ URL's hash        → LinkSource: a page or redirect whose links are not settled yet
     t ‖ text's hash       → hash of the URL that was kept with it (only if no other filter finds copies)
 
-A pattern takes 100 bytes, 80 of them for what it showed lately.
+A pattern takes 100 bytes, 80 of them for what it showed lately; one with a `<w>` up to 16 forms more.
 
 If a site's records outgrow `filters.site_bytes`, those with the least evidence are dropped first: sources, then patterns fetched once and
 texts, and barren patterns last.
@@ -30,6 +30,7 @@ BARREN_WEIGHT: Final = 1e9
 SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which only a sample is learned from
 SAMPLE: Final = 16  # one answer in so many
+MOST_KINDS: Final = 16  # of a pattern
 LATELY: Final = 8  # latest texts that a pattern remembers
 
 
@@ -49,6 +50,12 @@ class Pattern(msgspec.Struct, array_like=True):
     n_taught: int = 0  # fetches that were also counted for the coarser pattern
     text: int = 0  # text of its last barren fetch, 0: none
     lately: list[ShownText] = []  # what its pages showed apart from what their URLs repeat (news.py)
+    kinds: list[str] = []  # forms of its URLs with words that came back: each is a class of its own
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes in which its URLs are held, without that of the filter."""
+        return [self.form, *self.kinds]
 
     def on_page(self, news: int, *, is_kept: bool) -> ShownText | None:
         """Record what a page shows; return the earlier record if another page showed the same lately."""

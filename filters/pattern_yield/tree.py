@@ -10,6 +10,9 @@ links are settled). A redirect was worth it if its last page is new and was firs
 one that is a little more likely worth it than not: of a log without an end, whose pages are alike and name what is fetched much later, only
 those would count that are new.
 
+**Kinds.** A `<w>` stands for words that were not seen often, and one of them may name another kind of page. So the URLs of a pattern
+that is held wait in classes by those words that came back at least once: the tail then serves the kind that yields most.
+
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
 the pattern had shown this text then, or all URLs of the run share a pattern that never showed anything new: a calendar which is all that is
@@ -34,6 +37,7 @@ from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GOOD_RUN,
     HEAD_WEIGHT,
+    MOST_KINDS,
     PATTERN,
     SAMPLE,
     SOURCE,
@@ -55,6 +59,7 @@ OTHERS = 8  # fetches of a site that must have been worth it for such a run to b
 TEMPLATE = 20  # times shown by one pattern from which a text is a template: its first page hardly counts then
 TAUGHT = 16  # fetches of a pattern that are also counted for the coarser one
 _OUTAGE = 5  # barren fetches of good patterns from which a run of one text over several patterns is an outage; fewer are dead links
+REPEATED = 2  # times that a word was seen from which it may name a kind
 _OPEN = 0.6  # what a page counts in comparisons while it may still be worth its fetch, by links that are not fetched yet
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 
@@ -78,7 +83,7 @@ class Tree:
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
         self._leading = b""  # key of the page learned from, if it was barren and its links are followed
-        self.released: list[str] = []  # patterns whose URLs are to be released
+        self.released: list[str] = []  # classes whose URLs are to be released
         if early := first.take():
             self._learn_early(early)
 
@@ -118,6 +123,25 @@ class Tree:
                 return None
         return None
 
+    def kind(self, parts: Parts, texts: Sequence[str], pattern: Pattern) -> str:
+        """Return the form of a URL that a pattern holds, with its words that came back; the pattern's own form if it is a coarser one.
+
+        Args:
+            texts: The patterns of the URL.
+        """
+        if pattern.form != texts[0] or WORD not in pattern.form:
+            return pattern.form
+        return forms(parts, self.vocabulary.count, literal=REPEATED)[0]
+
+    def note_kinds(self, kinds: Iterable[tuple[str, str]]) -> None:
+        """Note kinds of patterns, each by the pattern's form and its own, so that their URLs are released with the pattern's."""
+        for form, kind in kinds:
+            self.load((form,))
+            pattern = self._known[form]
+            if kind not in pattern.classes:
+                pattern.kinds = [*pattern.kinds, kind]
+                self._changed[form] = pattern
+
     # -- learning
 
     def on_page(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
@@ -143,6 +167,9 @@ class Tree:
         words = fetch.parts.hashes
         self.vocabulary.add(words)
         self.load(texts)
+        specific = self._known[texts[0]]
+        if WORD in specific.form and len(specific.kinds) < MOST_KINDS:
+            self.note_kinds([(specific.form, self.kind(fetch.parts, texts, specific))])
         self.head.leading, self._leading = [], b""
         if self.barren(texts) is not None:
             self.vocabulary.pin(words, LITERAL)
@@ -275,7 +302,7 @@ class Tree:
         """Count the pattern if it has become barren; release its URLs if the opinion was wrong."""
         self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
         if is_wrong:
-            self.released.append(pattern.form)
+            self.released += pattern.classes
 
     # -- what links lead to
 

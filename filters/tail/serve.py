@@ -37,7 +37,7 @@ from thresher.filters.evidence.blocks import ENOUGH, span
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, lower_share, pooled
-from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.records import KINSHIP, Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
 _TRIALS = 4  # draws of a trial, at most
@@ -102,7 +102,8 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     if policy.tail_yield >= 1:
         return _close(host, waiting)
     prior = pooled([of.recent for of in waiting])
-    yields = {of.holder: expected(of.recent, prior) for of in waiting}
+    kin = _freed_kin(classes)
+    yields = {of.holder: expected(_with(kin.get(of.holder), of), prior) for of in waiting}
     best = max(waiting, key=lambda of: yields[of.holder])
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are still fetched whole
@@ -171,6 +172,23 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     found = _take(of, Draw(of.holder, drawable[-1], bet=True, is_audit=True), due)
     of.cohorts[drawable[-1]].audited += found.n
     return found
+
+
+def _freed_kin(classes: Collection[TailClass]) -> dict[str, Recent]:
+    """Return class → counts of what only its pages have named, as far as draws have freed that."""
+    found: dict[str, Recent] = {}
+    for of in classes:
+        if of.is_freed:
+            root = of.holder.partition(KINSHIP)[0]
+            found[root] = found[root].plus(of.recent) if root in found else of.recent
+    return found
+
+
+def _with(kin: Recent | None, of: TailClass) -> Recent:
+    """Return the counts of a class, each fetch of which also leads to at least one URL like its freed kin."""
+    if kin is None or not kin.n:
+        return of.recent
+    return of.recent.plus(Recent(of.recent.n, of.recent.n * kin.s / kin.n))
 
 
 def _untried(waiting: Sequence[TailClass], best: float) -> TailClass | None:

@@ -31,8 +31,8 @@ class TextLookup:
         return {key: self._by_key[key] for key in wanted if key in self._by_key}
 
     def of_seqs(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Return {number: text} for the numbers of known URLs."""
-        wanted = set(seqs)
+        """Return {number: text} for the numbers of known URLs, in ascending order: that of discovery."""
+        wanted = sorted(set(seqs))
         if len(self._by_seq) + len(wanted) > _MOST:
             self._by_seq.clear()
         rest = [seq for seq in wanted if seq not in self._by_seq]

@@ -30,7 +30,7 @@ class BreadthFirst:
         self._store = store
 
     def rank(self, site_depth: int, worth: int) -> int:
-        return (site_depth or 1) * (HIGHEST + 1) + HIGHEST - worth
+        return rank_of(site_depth, worth)
 
     def precedence(self, host: HostQueue) -> int:
         assert host.head is not None
@@ -38,3 +38,8 @@ class BreadthFirst:
         n_linking = site.n_linking if site is not None else 0
         power = ((n_linking + 1 << _FRACTION_BITS) // (host.record.n_pages + 1)).bit_length()
         return host.head.seq - (power << _SEQ_BITS)
+
+
+def rank_of(site_depth: int, worth: int) -> int:
+    """Return the place of a new URL in its host's queue; smaller is sooner."""
+    return (site_depth or 1) * (HIGHEST + 1) + HIGHEST - worth

@@ -187,7 +187,7 @@ def test_many_first_pages_of_one_site_teach_the_same_in_the_end(monkeypatch: pyt
         for number in range(90):  # the first 50 paths were met at another site
             for site in ("b.example", "a.example")[number >= 50 :]:
                 url = f"http://{site}/x{number}"
-                assert not families.learn(memory, SPACE.site_key(site), url, f"http://{site}", shown(url, url))
+                assert not families.learn(memory, SPACE.site_key(site), url, f"http://{site}", shown(url, url)).n_alike
         for site in ("a.example", "b.example"):
             monkeypatch.setattr(families, "MOST_LISTED", 0)
             families.learn(memory, SPACE.site_key(site), f"http://{site}/last", f"http://{site}", shown(f"http://{site}/last", site))

@@ -140,6 +140,24 @@ def test_pages_that_resemble_kept_ones_count_half_in_the_order_and_whole_in_the_
     assert host.useful >= 500 + 120 + 140
 
 
+def test_a_class_whose_pages_lead_to_what_draws_have_freed_goes_before_one_that_gives_something_itself() -> None:
+    """Lists that say nothing new, and name documents. Mutations: what lies behind does not count; what is not freed counts, too."""
+    host, some = HostTail(), Recent(10.0, 1.5)
+    lists, views = a_class("lists", 30, Recent(8.0, 0.0)), a_class("views", 30, some)
+    behind = a_class("lists > /item", 1, Recent(4.0, 4.0))
+    classes = [lists, views, behind]
+    for promoted in (behind, views, lists):  # trials of classes that were never drawn from are not what is asked here
+        promoted.cohorts[0].drawn = 9
+    behind.cohorts[0].known = behind.cohorts[0].drawn
+    first = promote(host, classes, POLICY)
+    assert isinstance(first, Promotion)
+    assert first.draw.holder == "views"
+    behind.is_freed = True
+    then = promote(host, classes, POLICY)
+    assert isinstance(then, Promotion)
+    assert then.draw.holder == "lists"
+
+
 def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() -> None:
     """Mutation: a trial is charged to nobody's share."""
     host, poor = HostTail(useful=500), a_class("poor", 100_000, Recent(60, 8))
