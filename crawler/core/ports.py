@@ -110,6 +110,10 @@ class QueueStore(Protocol):
         """Return the first `limit` rows of a lane in order."""
         ...
 
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        """Return the first `limit` rows of each lane in order, lane by lane."""
+        ...
+
     def put(self, queue: bytes, entry: Entry) -> None: ...
 
     def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:

@@ -66,7 +66,7 @@ class Tables:
         self.sitemaps = SitemapTables(rows)
         self.requisites = RequisiteTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
-        self.robots = RobotsTable(rows)
+        self.robots = RobotsTable(rows, writes=writes)
         self.policies = Policies(rows)
         self.suspects = SuspectTable(rows)
         self.trials = DeathTrials(rows)

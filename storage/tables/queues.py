@@ -50,6 +50,8 @@ _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
 _LATELY = 4_096  # queues whose row is remembered; 3 MB
 _SHORT = 1 << 10  # most bytes of such a row: some 85 URLs
 
+_LANES = tuple(Lane)
+
 R = TypeVar("R", HostRecord, SiteRecord)
 
 
@@ -67,7 +69,28 @@ class Queues:
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` URLs of a lane in order."""
-        waiting = [*islice(self.waiting(queue + bytes((lane,))), limit)]
+        return self._entries(queue, [*islice(self.waiting(queue + bytes((lane,))), limit)])
+
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        """Return the first `limit` URLs of each lane in order, lane by lane. Most queues have few rows and are read at once."""
+        waiting: list[tuple[QueueKey, PackedUrl]] = []
+        first = 0
+        while first < len(_LANES):
+            rows = self._rows.scan(QUEUE, queue, queue + bytes((first,)), _FIRST_ROWS)
+            by_lane: dict[int, list[tuple[QueueKey, PackedUrl]]] = {}
+            for one in self._unpacked(rows):
+                by_lane.setdefault(one[0].lane, []).append(one)
+            if len(rows) == _FIRST_ROWS and len(by_lane[last := max(by_lane)]) < limit:  # there may be more of the last lane
+                by_lane[last] = [*islice(self.waiting(queue + bytes((last,))), limit)]
+            for of_lane in by_lane.values():
+                waiting += of_lane[:limit]
+            if len(rows) < _FIRST_ROWS:
+                break
+            first = max(by_lane) + 1
+        return self._entries(queue, waiting)
+
+    def _entries(self, queue: bytes, waiting: list[tuple[QueueKey, PackedUrl]]) -> list[Entry]:
+        """Return waiting URLs of a queue with their texts."""
         if not waiting:
             return []
         host = self.host(queue)
@@ -77,20 +100,24 @@ class Queues:
             assert url is not None, f"number {at.seq} waits at {host.name} and has no URL"
             place = value.seed_distance, value.site_depth, value.hops
             found = CrawlURL(url.text, host.site, origin_of(url.text), url.key, *place, PURPOSES[value.purpose], url.via)
-            entries.append(Entry(lane, at.rank, at.seq, value.attempt, found))
+            entries.append(Entry(_LANES[at.lane], at.rank, at.seq, value.attempt, found))
         return entries
 
     def waiting(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[QueueKey, PackedUrl]]:
         """Yield the place and the value of each URL that waits, in order, of keys that begin with `prefix` and are not below `start`."""
         n = _FIRST_ROWS
         while rows := self._rows.scan(QUEUE, prefix, start, n):
-            for key, values in rows:
-                row = unpack_queue_key(key)
-                for waiting in unpack_waiting(values):
-                    yield row._replace(seq=row.seq + waiting.past * self._rows.stride), waiting
+            yield from self._unpacked(rows)
             if len(rows) < n:
                 return
             start, n = rows[-1][0] + b"\0", _MORE_ROWS
+
+    def _unpacked(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[QueueKey, PackedUrl]]:
+        """Yield the place and the value of each URL of some rows, in order."""
+        for key, values in rows:
+            row = unpack_queue_key(key)
+            for waiting in unpack_waiting(values):
+                yield row._replace(seq=row.seq + waiting.past * self._rows.stride), waiting
 
     def put(self, queue: bytes, entry: Entry) -> None:
         """Queue a URL; its text is stored under its number."""
@@ -99,9 +126,10 @@ class Queues:
         self.put_waiting(place, PackedUrl(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
 
     def put_waiting(self, place: QueueKey, waiting: PackedUrl) -> None:
-        """Queue a URL by its number: in the row with numbers on both sides of it, else in a new row."""
+        """Queue a URL by its number: in the row with numbers on both sides of it, else in a new row. The newest number is in none."""
         key, value = pack_queue_key(*place), pack_waiting(0, *waiting[1:])
-        row = self._row(key) if place.lane == Lane.FRESH else None
+        is_newest = place.seq + 1 == self._rows.take_seq(0)
+        row = self._row(key) if place.lane == Lane.FRESH and not is_newest else None
         if row is not None:
             first, values = row
             past = place.seq - unpack_queue_key(first).seq

@@ -41,6 +41,9 @@ class Queues:
         rows = self.rows.get((queue, lane))
         return [rows[key] for key in sorted(rows)[:limit]] if rows else []
 
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        return [entry for lane in Lane for entry in self.head(queue, lane, limit)]
+
     def put(self, queue: bytes, entry: Entry) -> None:
         rows = self.rows.setdefault((queue, entry.lane), {})
         assert (entry.rank, entry.seq) not in rows, "a row is written twice"
