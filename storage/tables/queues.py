@@ -8,7 +8,8 @@ first. Rows of a rank do not overlap: a URL that is moved there goes into the ro
 moved or withdrawn leaves its row.
 
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
-Recently used records stay decoded: each caller gets the same object, and saves it after every change.
+Recently used records stay decoded: each caller gets the same object, and saves it after every change. Tables that were empty when they were
+opened know which hosts and sites are certainly new (bloom.py), and read nothing for them.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from thresher.storage.packing import (
 from thresher.storage.records import HOST, SITE
 from thresher.storage.rows import Rows
 from thresher.storage.schema import DUE, HOSTS, QUEUE, SITES
+from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.urls import Urls
 
 _N_HOSTS = "hosts"
@@ -58,9 +60,16 @@ R = TypeVar("R", HostRecord, SiteRecord)
 class Queues:
     """Rows of waiting URLs, records of hosts and sites, and the order of hosts in time."""
 
-    def __init__(self, rows: Rows, urls: Urls) -> None:
+    def __init__(self, rows: Rows, urls: Urls, *, writes: bool = False) -> None:
+        """Create the tables.
+
+        Args:
+            writes: Whether all records of hosts, and those of sites that are read here, are written by this object.
+        """
         self._rows = rows
         self._urls = urls
+        is_empty = writes and not (rows.scan(HOSTS, limit=1) or rows.scan(SITES, limit=1))
+        self._known = BloomFilter() if is_empty else None  # keys of records
         self._hosts: dict[bytes, HostRecord] = {}  # records saved since the last flush
         self._sites: dict[bytes, SiteRecord] = {}
         self._met_hosts: dict[bytes, HostRecord] = {}  # decoded records as they are in the store
@@ -206,13 +215,23 @@ class Queues:
         record = self._hosts.get(queue) or self._met_hosts.get(queue)
         if record is not None:
             return record
-        value = self._rows.get(HOSTS, queue)
+        value = self._rows.get(HOSTS, queue) if self._may_have(queue) else None
         return None if value is None else _remember(self._met_hosts, queue, HOST.decode(value))
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
-        if queue not in self._hosts and queue not in self._met_hosts and self._rows.get(HOSTS, queue) is None:
-            self._rows.counters.add(_N_HOSTS)
+        if queue not in self._hosts and queue not in self._met_hosts:
+            if not self._may_have(queue) or self._rows.get(HOSTS, queue) is None:
+                self._rows.counters.add(_N_HOSTS)
+            self._will_have(queue)
         self._hosts[queue] = record
+
+    def _may_have(self, key: bytes) -> bool:
+        """Return False if a host or site certainly has no record."""
+        return self._known is None or key in self._known
+
+    def _will_have(self, key: bytes) -> None:
+        if self._known is not None and key not in self._known:
+            self._known.add(key)
 
     def forget_host(self, queue: bytes, record: HostRecord) -> None:
         """Delete a host that now belongs to another shard."""
@@ -234,10 +253,12 @@ class Queues:
         record = self._sites.get(site) or self._met_sites.get(site)
         if record is not None:
             return record
-        value = self._rows.get(SITES, site)
+        value = self._rows.get(SITES, site) if self._may_have(site) else None
         return None if value is None else _remember(self._met_sites, site, SITE.decode(value))
 
     def save_site(self, site: bytes, record: SiteRecord) -> None:
+        if site not in self._sites and site not in self._met_sites:
+            self._will_have(site)
         self._sites[site] = record
 
     def save(self) -> None:

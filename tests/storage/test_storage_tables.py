@@ -107,6 +107,22 @@ def test_hosts_and_sites_are_counted_once_and_written_with_their_group(store: St
             assert store.tables.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
 
 
+def test_records_that_are_decoded_no_more_are_found_and_counted_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that began empty reads nothing for keys that are certainly new. Mutation: keys of records are not remembered."""
+    monkeypatch.setattr("thresher.storage.tables.queues._MET", 1)
+    names = [f"{n}.example" for n in range(5)]
+    for _ in range(2):
+        for n, name in enumerate(names):
+            store.tables.queues.save_host(bytes((n,)) * 16, HostRecord(name=name, site=name))
+            store.tables.queues.save_site(bytes((n,)) * 8, SiteRecord(name=name))
+        store.end_visit()
+        store.flush().result()
+        queues = store.tables.queues
+        assert [host.name for n in range(6) if (host := queues.host(bytes((n,)) * 16)) is not None] == names
+        assert [site.name for n in range(6) if (site := queues.site(bytes((n,)) * 8)) is not None] == names
+        assert queues.n_hosts() == 5
+
+
 def test_a_page_and_its_body_come_back(store: Store) -> None:
     record = PageRecord(url="https://a.example/a", key=url("a").key, status=200, headers=[(b"X", b"\xff\x00")], flags=["not_html"])
     store.tables.pages.put(record, b"<p>body" * 1000)
