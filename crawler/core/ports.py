@@ -6,7 +6,7 @@ the monotonic clock has advanced. So time never runs backwards within a process,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -116,7 +116,7 @@ class QueueStore(Protocol):
 
     def put(self, queue: bytes, entry: Entry) -> None: ...
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         """Write rows of new links of a page: rank, seq and site_depth of each."""
         ...
 

@@ -15,7 +15,7 @@ opened know which hosts and sites are certainly new (bloom.py), and read nothing
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -149,8 +149,13 @@ class Queues:
                 self._lately.pop(place.queue, None)
         self._rows.put(QUEUE, key, value)
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         """Queue new links of a page: rank, number and site_depth of each, by ascending numbers. Links of one rank are one row."""
+        if len(rows) == 1:  # most other hosts have one link of a page
+            ((rank, seq, depth),) = rows
+            value = pack_waiting(0, 0, Purpose.PAGE, hops, depth, seed_distance)
+            self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, seq), value)
+            return
         values: dict[int, tuple[int, list[bytes]]] = {}
         at_depth: dict[int, bytes] = {}
         for rank, seq, depth in rows:

@@ -8,7 +8,7 @@ there, nothing else.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -50,7 +50,7 @@ class Queues:
         assert entry.seq > 0
         rows[entry.rank, entry.seq] = entry
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         for rank, seq, depth in rows:
             url = replace(self.urls[seq], seed_distance=seed_distance, site_depth=depth, hops=hops)
             self.put(queue, Entry(Lane.FRESH, rank, seq, 0, url))
