@@ -30,10 +30,10 @@ from thresher.storage.freed_memory import FreedMemory
 from thresher.storage.overlay import Group, Layer
 from thresher.storage.packing import pack_skips, pack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
-from thresher.storage.schema import BODIES, CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
+from thresher.storage.schema import BODIES, CAPTURES, META, RESULTS, ROBOTS_FILES, STATE, TABLES, Archived, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
-_PACKED = frozenset((BODIES,))  # tables with values that are compressed, or left to the archive
+_PACKED = frozenset((BODIES, ROBOTS_FILES))  # tables with values that are compressed, or left to the archive
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
 _CHECK_READERS_EVERY = 256

@@ -18,7 +18,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import xxhash
@@ -128,11 +128,9 @@ class Suspects:
         if self._any_trial:
             self._trials.forget(work)
 
-    @contextmanager
-    def watching(self, key: bytes) -> Iterator[None]:
+    def watching(self, key: bytes) -> AbstractContextManager[None]:
         """Write a page's name to the slot while it is worked on; see `trying`."""
-        with self.trying(_PAGE + key):
-            yield
+        return self.trying(_PAGE + key)
 
     @contextmanager
     def trying(self, work: bytes) -> Iterator[None]:

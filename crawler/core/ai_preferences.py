@@ -62,7 +62,7 @@ class RobotsWords:
 
     def of(self, url: str) -> list[str]:
         """Return what the file states about a URL."""
-        denied = [agent for agent in AGENTS if agent in self._named and not self._named[agent](url)]
+        denied = [agent for agent in AGENTS if agent in self._named and not self._named[agent](url)] if self._named else []
         said = [f"disallow: {', '.join(denied)}"] if denied else []
         return said + [f"signal: {signal}" for signal in self._signals if _is_for(signal, url)]
 
@@ -77,7 +77,7 @@ def _is_for(signal: str, url: str) -> bool:
 
 def of_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
     """Return what the headers of a response state about AI."""
-    found = [(name.lower(), value) for name, value in headers if name.lower() in _HEADERS]
+    found = [(low, value) for name, value in headers if (low := name.lower()) in _HEADERS]
     return [f"{name.decode()}: {' '.join(value.decode('latin-1').split())}"[:_SHOWN] for name, value in found[:MAX_SIGNALS]]
 
 

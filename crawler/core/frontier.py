@@ -18,7 +18,7 @@ Memory: the workbench.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.back_off import BackOff
@@ -104,12 +104,12 @@ class Frontier:
         """Return why `push` would refuse a URL, or None."""
         return self._intake.refuses(url)
 
-    def strangers(self, hosts: Iterable[str]) -> set[str]:
-        """Return the hosts that have no queue yet."""
-        return self._intake.strangers(hosts)
+    def meet(self, site_of: Mapping[str, str]) -> set[str]:
+        """Make queues of new hosts, for links that are pushed next; see `Intake.meet`."""
+        return self._intake.meet(site_of)
 
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
-        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts are no `strangers`.
+        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts were met (`meet`).
 
         Args:
             first: Sequence number of the first of them; the others follow in order.

@@ -76,6 +76,11 @@ class HostQueue:
 
     def load(self, store: QueueStore, limit: int) -> None:
         """Read the first rows of each lane that has none in memory. Not to be called while leased."""
+        if not any(self.whole) and not any(self.rows):
+            for entry in store.heads(self.key, limit):
+                self.rows[entry.lane].append(entry)
+            self.whole = [len(rows) < limit for rows in self.rows]
+            return
         for lane in _LANES:
             if not self.rows[lane] and not self.whole[lane]:
                 rows = store.head(self.key, lane, limit)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from operator import itemgetter
 
 from thresher.crawler.core.host_queue import HostQueue
@@ -55,13 +55,27 @@ class Intake:
         elif are_pages_closed and not record.parked:
             self._bench.waiting.push_due(queue, record, now)
 
-    def strangers(self, hosts: Iterable[str]) -> set[str]:
-        """Return the hosts that have no queue yet."""
-        bench, queue_key, store = self._bench.hosts, self._urls.queue_key, self._store
-        return {host for host in hosts if (queue := queue_key(host)) not in bench and store.host(queue) is None}
+    def meet(self, site_of: Mapping[str, str]) -> set[str]:
+        """Make queues of the hosts that have none, for links that are pushed next; return those that get none, since their site has too
+        many hosts.
+
+        Args:
+            site_of: Host → its site, in the order of discovery.
+        """
+        refused: set[str] = set()
+        for host, site in site_of.items():
+            queue = self._urls.queue_key(host)
+            if queue in self._bench.hosts or self._store.host(queue) is not None:
+                continue
+            record = self._new_host(queue, host, site)
+            if record is None:
+                refused.add(host)
+            else:
+                self._store.save_host(queue, record)
+        return refused
 
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
-        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts are no `strangers`.
+        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts were met (`meet`).
 
         The result is the same as if each were pushed in its order; but rows are written queue by queue, and no object is made for a URL
         that stays in the store.
@@ -151,13 +165,16 @@ class Intake:
 
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Make the record of a new host; None if its site has too many hosts."""
-        site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
+        return self._new_host(queue, url.host, url.site)
+
+    def _new_host(self, queue: bytes, host: str, site_name: str) -> HostRecord | None:
+        site = self._store.site(queue[:8]) or SiteRecord(name=site_name)
         if self._is_full(site):
             return None
         site.n_hosts += 1
         self._store.save_site(queue[:8], site)
         self.n_known_hosts += 1
-        return HostRecord(name=queue_name(url.host), site=url.site)
+        return HostRecord(name=queue_name(host), site=site_name)
 
     def insert(self, host: HostQueue, entry: Entry, now: float) -> None:
         """Put a new row in its place among those in memory; if it is first, move its host on the workbench."""

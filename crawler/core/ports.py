@@ -6,7 +6,7 @@ the monotonic clock has advanced. So time never runs backwards within a process,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -110,9 +110,13 @@ class QueueStore(Protocol):
         """Return the first `limit` rows of a lane in order."""
         ...
 
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        """Return the first `limit` rows of each lane in order, lane by lane."""
+        ...
+
     def put(self, queue: bytes, entry: Entry) -> None: ...
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         """Write rows of new links of a page: rank, seq and site_depth of each."""
         ...
 

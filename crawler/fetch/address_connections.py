@@ -23,10 +23,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Protocol
 
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.local_end import Sockets
+from thresher.crawler.fetch.watched_socket import WatchedSocket
 
 _LOOK_S = 0.05  # seconds between two looks at the connections for which other agents wait
 _AGAIN_S = 0.02  # seconds until the next try at an address that other agents have filled
@@ -72,30 +73,6 @@ class ConnectionUse(Protocol):
     def is_called_for(self, address: str) -> bool:
         """Return whether another agent waits for a connection at the address."""
         ...
-
-
-class _Socket(socket.socket):
-    """A socket that calls back when its descriptor is closed, by itself or by an event loop that has taken it over."""
-
-    on_freed: Callable[[], None] | None = None
-
-    def _real_close(self, *how: Any) -> None:
-        super()._real_close(*how)  # type: ignore[misc]  # what `close` calls once no file uses the socket
-        self._free()
-
-    def detach(self) -> int:
-        descriptor = super().detach()
-        self._free()
-        return descriptor
-
-    def __del__(self) -> None:
-        super().__del__()  # type: ignore[misc]  # closes it, with a warning
-        self._free()
-
-    def _free(self) -> None:
-        on_freed, self.on_freed = self.on_freed, None
-        if on_freed is not None:
-            on_freed()
 
 
 class AddressConnections:
@@ -157,8 +134,25 @@ class AddressConnections:
             if attempt is not None:
                 attempt.full.append(info)
             raise NoPlace(f"address {key} has all the connections that it may have")
+        return self._open_socket(info, key)
+
+    async def open_at(self, info: AddrInfo) -> socket.socket:
+        """Wait for a place at an address; return a new socket for it. For a name that has one address.
+
+        Raises:
+            BlockedAddress: If the guard refuses the address.
+        """
+        key = _key(info)
+        if not self._take(key):
+            await self._wait((key,))
+        return self._open_socket(info, key)
+
+    def _open_socket(self, info: AddrInfo, key: str) -> socket.socket:
+        """Return a new socket in a place that was taken; it frees the place when it is closed."""
         try:
-            opened = _Socket(*info[:3], fileno=self._guard.open_socket(info).detach())
+            opened = self._guard.open_socket(info)
+            if not isinstance(opened, WatchedSocket):
+                opened = WatchedSocket(*info[:3], fileno=opened.detach())
         except BaseException:
             self._on_freed(key)
             raise

@@ -19,6 +19,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from thresher.crawler.core.own_site import NOTHING_OWN, OwnSite
+from thresher.crawler.fetch.watched_socket import WatchedSocket
 
 AddrInfo = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]
 
@@ -123,7 +124,7 @@ class AddressGuard:
         family, kind, protocol, _, sockaddr = addr_info
         if why := self.refuses_port(sockaddr[0], sockaddr[1]):
             raise BlockedAddress(sockaddr[0], why)
-        return socket.socket(family, kind, protocol)
+        return WatchedSocket(family, kind, protocol)
 
     def refuses_port(self, address: str, port: int) -> str:
         """Return why no connection to the address and port is allowed, under any name; "" if one is."""

@@ -25,6 +25,7 @@ from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_connections import AddressConnections
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.causes import blame
+from thresher.crawler.fetch.connecting import Connecting
 from thresher.crawler.fetch.credentials import RequestHeader
 from thresher.crawler.fetch.dns import LookupFailed, Names, Unresolved
 from thresher.crawler.fetch.exchange import Connections, Exchange, WireFault
@@ -65,6 +66,7 @@ class LeanClient:
         self._connections = connections
         self._places = places
         self._loop = asyncio.get_running_loop()
+        self._connecting = Connecting(self._loop)
         self._idle: dict[str, list[LeanConnection]] = {}
         self._busy: set[LeanConnection] = set()
         self._coming: dict[asyncio.Timeout, tuple[str, ...]] = {}  # connections that are being made, each to one of these addresses
@@ -78,6 +80,7 @@ class LeanClient:
         """Close every connection; requests in flight fail."""
         if self._sweeper is not None:
             self._sweeper.cancel()
+        self._connecting.close()
         for connection in self._connected():
             connection.close()
         self._idle.clear()
@@ -210,7 +213,7 @@ class LeanClient:
     async def _open_socket(self, infos: list[AddrInfo]) -> socket.socket:
         """Connect to one of the addresses. An address that had no place at its turn is tried again when it has one."""
         if len(infos) == 1:
-            return await self._connect_socket(infos)
+            return await self._connect_socket(infos[0])
         async with self._places.place(infos) as attempt:
             try:
                 return await aiohappyeyeballs.start_connection(
@@ -224,12 +227,11 @@ class LeanClient:
                     raise
         return await self._open_socket(attempt.full)
 
-    async def _connect_socket(self, infos: list[AddrInfo]) -> socket.socket:
-        async with self._places.place(infos):
-            sock = self._places.open_socket(infos[0])
+    async def _connect_socket(self, info: AddrInfo) -> socket.socket:
+        sock = await self._places.open_at(info)
         try:
             sock.setblocking(False)
-            await self._loop.sock_connect(sock, infos[0][4])
+            await self._connecting.connect(sock, info[4])
         except BaseException:
             sock.close()
             raise

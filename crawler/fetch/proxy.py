@@ -36,6 +36,7 @@ from thresher.crawler.fetch.credentials import Credentials
 from thresher.crawler.fetch.dns import LookupFailed, Names, Resolver
 from thresher.crawler.fetch.exchange import Exchange, WireFault
 from thresher.crawler.fetch.given_addresses import GivenAddresses
+from thresher.crawler.fetch.watched_socket import WatchedSocket
 
 _LONGEST_HEAD: Final = 16 << 10  # bytes of the answer to CONNECT
 _KNOWN_S: Final = 60.0  # seconds for which the addresses of the proxy's name are cached
@@ -234,7 +235,7 @@ class ProxySockets:
         family, kind, protocol, _, sockaddr = addr_info
         if not self._proxy.is_at(sockaddr[0], sockaddr[1]):
             raise BlockedAddress(sockaddr[0], "it is not the proxy's")
-        return socket.socket(family, kind, protocol)
+        return WatchedSocket(family, kind, protocol)
 
 
 class ProxyNames:

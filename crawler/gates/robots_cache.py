@@ -108,7 +108,9 @@ class RobotsCache:
 
     def record(self, origin: str) -> RobotsRecord | None:
         """Return what is known of an origin, fresh or not."""
-        record = self._records.get(origin) or self._table.record(self._urls.origin_key(origin))
+        record = self._records.get(origin)
+        if record is None and self._table.may_have(origin):
+            record = self._table.record(self._urls.origin_key(origin))
         if record is not None:
             self._remember(origin, record)
         return record

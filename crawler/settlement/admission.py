@@ -9,6 +9,7 @@ ones when a link names it.
 from __future__ import annotations
 
 import logging
+from itertools import compress
 
 import msgspec
 
@@ -154,7 +155,7 @@ class Admission:
     ) -> list[int]:
         """Write the new links of a page as the panel judged them, in the page's order; return the sequence numbers of those that got one.
 
-        Runs of links for existing queues are written as columns. Links that are refused, held, rewritten, audited or on a new host are
+        Runs of links are written as columns. Links that are refused, held, rewritten or audited, or whose site has too many hosts, are
         written one by one.
         """
         assert deliberation is not None
@@ -164,8 +165,8 @@ class Admission:
         if of_class:
             for i in links.by_site.get(links.source.key[:8], ()):
                 is_plain[i] = False
-        strangers = self._frontier.strangers(set(links.hosts))
-        apart = [i for i, plain in enumerate(is_plain) if not plain or (strangers and links.hosts[i] in strangers)]
+        full = self._frontier.meet(dict(compress(zip(links.hosts, links.sites, strict=True), is_plain)))
+        apart = [i for i, plain in enumerate(is_plain) if not plain or (full and links.hosts[i] in full)]
         numbers: list[int] = []
         start = 0
         for i in (*apart, len(links)):

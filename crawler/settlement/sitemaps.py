@@ -82,7 +82,7 @@ class Sitemaps:
         for text in named:
             self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0, label), now)
         if not named and self._is_seed(origin, asked_for):
-            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
+            self._submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
         """Return whether an origin is requested for requisites of other pages, as far as is known here."""
@@ -115,9 +115,14 @@ class Sitemaps:
         except BadURL as error:
             note_skip(self._store.tables, self._totals, Skip(presentable(submitted.sitemap)[:2048], error.reason, "sitemaps"), b"")
             return
-        url = self._context.urls.url(text, seed_distance=1, site_depth=1 + submitted.level, hops=submitted.hops, purpose=Purpose.SITEMAP)
+        self._submit(msgspec.structs.replace(submitted, sitemap=text), now)
+
+    def _submit(self, submitted: Submitted, now: float) -> None:
+        """Request a sitemap whose URL is canonical."""
+        level, hops = submitted.level, submitted.hops
+        url = self._context.urls.url(submitted.sitemap, seed_distance=1, site_depth=1 + level, hops=hops, purpose=Purpose.SITEMAP)
         if self._outbox is not None and not self._outbox.is_own(url.key):
-            self._outbox.submit(url.key, msgspec.structs.replace(submitted, sitemap=text))
+            self._outbox.submit(url.key, submitted)
             return
         known = self._tables.sitemap(url.key)
         if known is None:

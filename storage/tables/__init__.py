@@ -47,7 +47,7 @@ class Tables:
         self._site_bytes = settings.filters.site_bytes
         self.urls = Urls(rows)
         self.seen = SeenSet(rows, self.urls, writes=writes)
-        self.queues = Queues(rows, self.urls)
+        self.queues = Queues(rows, self.urls, writes=writes)
         self.bodies = Bodies(rows)
         self.pages = Pages(rows, self.bodies)
         self.links = Links(rows)
@@ -66,7 +66,7 @@ class Tables:
         self.sitemaps = SitemapTables(rows)
         self.requisites = RequisiteTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
-        self.robots = RobotsTable(rows)
+        self.robots = RobotsTable(rows, writes=writes)
         self.policies = Policies(rows)
         self.suspects = SuspectTable(rows)
         self.trials = DeathTrials(rows)

@@ -8,13 +8,14 @@ first. Rows of a rank do not overlap: a URL that is moved there goes into the ro
 moved or withdrawn leaves its row.
 
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
-Recently used records stay decoded: each caller gets the same object, and saves it after every change.
+Recently used records stay decoded: each caller gets the same object, and saves it after every change. Tables that were empty when they were
+opened know which hosts and sites are certainly new (bloom.py), and read nothing for them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -38,6 +39,7 @@ from thresher.storage.packing import (
 from thresher.storage.records import HOST, SITE
 from thresher.storage.rows import Rows
 from thresher.storage.schema import DUE, HOSTS, QUEUE, SITES
+from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.urls import Urls
 
 _N_HOSTS = "hosts"
@@ -50,15 +52,24 @@ _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
 _LATELY = 4_096  # queues whose row is remembered; 3 MB
 _SHORT = 1 << 10  # most bytes of such a row: some 85 URLs
 
+_LANES = tuple(Lane)
+
 R = TypeVar("R", HostRecord, SiteRecord)
 
 
 class Queues:
     """Rows of waiting URLs, records of hosts and sites, and the order of hosts in time."""
 
-    def __init__(self, rows: Rows, urls: Urls) -> None:
+    def __init__(self, rows: Rows, urls: Urls, *, writes: bool = False) -> None:
+        """Create the tables.
+
+        Args:
+            writes: Whether all records of hosts, and those of sites that are read here, are written by this object.
+        """
         self._rows = rows
         self._urls = urls
+        is_empty = writes and not (rows.scan(HOSTS, limit=1) or rows.scan(SITES, limit=1))
+        self._known = BloomFilter() if is_empty else None  # keys of records
         self._hosts: dict[bytes, HostRecord] = {}  # records saved since the last flush
         self._sites: dict[bytes, SiteRecord] = {}
         self._met_hosts: dict[bytes, HostRecord] = {}  # decoded records as they are in the store
@@ -67,7 +78,28 @@ class Queues:
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` URLs of a lane in order."""
-        waiting = [*islice(self.waiting(queue + bytes((lane,))), limit)]
+        return self._entries(queue, [*islice(self.waiting(queue + bytes((lane,))), limit)])
+
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        """Return the first `limit` URLs of each lane in order, lane by lane. Most queues have few rows and are read at once."""
+        waiting: list[tuple[QueueKey, PackedUrl]] = []
+        first = 0
+        while first < len(_LANES):
+            rows = self._rows.scan(QUEUE, queue, queue + bytes((first,)), _FIRST_ROWS)
+            by_lane: dict[int, list[tuple[QueueKey, PackedUrl]]] = {}
+            for one in self._unpacked(rows):
+                by_lane.setdefault(one[0].lane, []).append(one)
+            if len(rows) == _FIRST_ROWS and len(by_lane[last := max(by_lane)]) < limit:  # there may be more of the last lane
+                by_lane[last] = [*islice(self.waiting(queue + bytes((last,))), limit)]
+            for of_lane in by_lane.values():
+                waiting += of_lane[:limit]
+            if len(rows) < _FIRST_ROWS:
+                break
+            first = max(by_lane) + 1
+        return self._entries(queue, waiting)
+
+    def _entries(self, queue: bytes, waiting: list[tuple[QueueKey, PackedUrl]]) -> list[Entry]:
+        """Return waiting URLs of a queue with their texts."""
         if not waiting:
             return []
         host = self.host(queue)
@@ -77,20 +109,24 @@ class Queues:
             assert url is not None, f"number {at.seq} waits at {host.name} and has no URL"
             place = value.seed_distance, value.site_depth, value.hops
             found = CrawlURL(url.text, host.site, origin_of(url.text), url.key, *place, PURPOSES[value.purpose], url.via)
-            entries.append(Entry(lane, at.rank, at.seq, value.attempt, found))
+            entries.append(Entry(_LANES[at.lane], at.rank, at.seq, value.attempt, found))
         return entries
 
     def waiting(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[QueueKey, PackedUrl]]:
         """Yield the place and the value of each URL that waits, in order, of keys that begin with `prefix` and are not below `start`."""
         n = _FIRST_ROWS
         while rows := self._rows.scan(QUEUE, prefix, start, n):
-            for key, values in rows:
-                row = unpack_queue_key(key)
-                for waiting in unpack_waiting(values):
-                    yield row._replace(seq=row.seq + waiting.past * self._rows.stride), waiting
+            yield from self._unpacked(rows)
             if len(rows) < n:
                 return
             start, n = rows[-1][0] + b"\0", _MORE_ROWS
+
+    def _unpacked(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[QueueKey, PackedUrl]]:
+        """Yield the place and the value of each URL of some rows, in order."""
+        for key, values in rows:
+            row = unpack_queue_key(key)
+            for waiting in unpack_waiting(values):
+                yield row._replace(seq=row.seq + waiting.past * self._rows.stride), waiting
 
     def put(self, queue: bytes, entry: Entry) -> None:
         """Queue a URL; its text is stored under its number."""
@@ -99,9 +135,10 @@ class Queues:
         self.put_waiting(place, PackedUrl(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
 
     def put_waiting(self, place: QueueKey, waiting: PackedUrl) -> None:
-        """Queue a URL by its number: in the row with numbers on both sides of it, else in a new row."""
+        """Queue a URL by its number: in the row with numbers on both sides of it, else in a new row. The newest number is in none."""
         key, value = pack_queue_key(*place), pack_waiting(0, *waiting[1:])
-        row = self._row(key) if place.lane == Lane.FRESH else None
+        is_newest = place.seq + 1 == self._rows.take_seq(0)
+        row = self._row(key) if place.lane == Lane.FRESH and not is_newest else None
         if row is not None:
             first, values = row
             past = place.seq - unpack_queue_key(first).seq
@@ -112,8 +149,13 @@ class Queues:
                 self._lately.pop(place.queue, None)
         self._rows.put(QUEUE, key, value)
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         """Queue new links of a page: rank, number and site_depth of each, by ascending numbers. Links of one rank are one row."""
+        if len(rows) == 1:  # most other hosts have one link of a page
+            ((rank, seq, depth),) = rows
+            value = pack_waiting(0, 0, Purpose.PAGE, hops, depth, seed_distance)
+            self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, seq), value)
+            return
         values: dict[int, tuple[int, list[bytes]]] = {}
         at_depth: dict[int, bytes] = {}
         for rank, seq, depth in rows:
@@ -178,13 +220,23 @@ class Queues:
         record = self._hosts.get(queue) or self._met_hosts.get(queue)
         if record is not None:
             return record
-        value = self._rows.get(HOSTS, queue)
+        value = self._rows.get(HOSTS, queue) if self._may_have(queue) else None
         return None if value is None else _remember(self._met_hosts, queue, HOST.decode(value))
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
-        if queue not in self._hosts and queue not in self._met_hosts and self._rows.get(HOSTS, queue) is None:
-            self._rows.counters.add(_N_HOSTS)
+        if queue not in self._hosts and queue not in self._met_hosts:
+            if not self._may_have(queue) or self._rows.get(HOSTS, queue) is None:
+                self._rows.counters.add(_N_HOSTS)
+            self._will_have(queue)
         self._hosts[queue] = record
+
+    def _may_have(self, key: bytes) -> bool:
+        """Return False if a host or site certainly has no record."""
+        return self._known is None or key in self._known
+
+    def _will_have(self, key: bytes) -> None:
+        if self._known is not None and key not in self._known:
+            self._known.add(key)
 
     def forget_host(self, queue: bytes, record: HostRecord) -> None:
         """Delete a host that now belongs to another shard."""
@@ -206,10 +258,12 @@ class Queues:
         record = self._sites.get(site) or self._met_sites.get(site)
         if record is not None:
             return record
-        value = self._rows.get(SITES, site)
+        value = self._rows.get(SITES, site) if self._may_have(site) else None
         return None if value is None else _remember(self._met_sites, site, SITE.decode(value))
 
     def save_site(self, site: bytes, record: SiteRecord) -> None:
+        if site not in self._sites and site not in self._met_sites:
+            self._will_have(site)
         self._sites[site] = record
 
     def save(self) -> None:

@@ -8,7 +8,7 @@ there, nothing else.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -41,13 +41,16 @@ class Queues:
         rows = self.rows.get((queue, lane))
         return [rows[key] for key in sorted(rows)[:limit]] if rows else []
 
+    def heads(self, queue: bytes, limit: int) -> list[Entry]:
+        return [entry for lane in Lane for entry in self.head(queue, lane, limit)]
+
     def put(self, queue: bytes, entry: Entry) -> None:
         rows = self.rows.setdefault((queue, entry.lane), {})
         assert (entry.rank, entry.seq) not in rows, "a row is written twice"
         assert entry.seq > 0
         rows[entry.rank, entry.seq] = entry
 
-    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+    def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         for rank, seq, depth in rows:
             url = replace(self.urls[seq], seed_distance=seed_distance, site_depth=depth, hops=hops)
             self.put(queue, Entry(Lane.FRESH, rank, seq, 0, url))

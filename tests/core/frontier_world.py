@@ -141,15 +141,16 @@ class World:
         return entry
 
     def push_links(self, texts: Sequence[str], depths: Sequence[int], *, worth: int = 0, one_by_one: bool = False) -> None:
-        """Queue the new links of a page: those of known hosts as columns, or one by one."""
+        """Queue the new links of a page as columns, or one by one."""
         source = URLS.url("http://source.example/")
         urls = [URLS.url(text, seed_distance=1, site_depth=depth, via=source.key) for text, depth in zip(texts, depths, strict=True)]
         links = LinkBatch.from_urls(source, urls)
-        strangers = self.frontier.strangers(links.hosts)
-        for at in (range(i, i + 1) for i in range(len(urls))) if one_by_one or strangers else (range(len(urls)),):
+        if not one_by_one:
+            assert not self.frontier.meet(dict(zip(links.hosts, links.sites, strict=True)))
+        for at in (range(i, i + 1) for i in range(len(urls))) if one_by_one else (range(len(urls)),):
             entries = [Entry(Lane.FRESH, self.frontier.order.rank(urls[i].site_depth, worth), next(self.seqs), 0, urls[i]) for i in at]
             self.store.urls.update((entry.seq, entry.url) for entry in entries)
-            if one_by_one or strangers:
+            if one_by_one:
                 assert self.frontier.push(entries[0], self.now) is None
             else:
                 self.frontier.push_links(links, at, entries[0].seq, worth, self.now)

@@ -203,6 +203,18 @@ def test_a_site_takes_no_more_hosts_than_it_may() -> None:
     assert not world.frontier.request_ahead(url, world.now)
 
 
+def test_new_hosts_of_a_page_are_met_until_their_site_is_full() -> None:
+    world = World(configured(limits={"max_hosts_per_site": 3}))
+    world.push("http://x0.spam.test/")
+    found = ["http://x1.spam.test", "https://x1.spam.test", "http://x2.spam.test", "http://x3.spam.test", "http://x0.spam.test"]
+    for _ in range(2):
+        assert world.frontier.meet(dict.fromkeys(found, "spam.test")) == {"http://x3.spam.test"}
+        assert world.frontier.snapshot(world.now).n_known_hosts == 3
+    world.push_links(["http://x2.spam.test/a", "http://x1.spam.test/b"], [0, 0])
+    world.run()
+    assert sorted({queue_of(f"{origin}/") for origin in found[:3]}) == sorted({*world.by_queue()} - {queue_of("http://x0.spam.test/")})
+
+
 def test_a_crawl_delay_too_long_parks_the_host() -> None:
     """P19."""
     world = World()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_site import QUEUE, SITE, url
@@ -21,6 +22,7 @@ from thresher.storage.tables.journal import Move, arrived, departed, move_of
 from thresher.storage.tables.memory import StoredMemory
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.requests import Requester
+from thresher.storage.tables.robots import RobotsTable
 from thresher.storage.tables.rules import RuleCounts
 from thresher.storage.tables.verdicts import DROPPED_LATER
 
@@ -103,6 +105,22 @@ def test_hosts_and_sites_are_counted_once_and_written_with_their_group(store: St
             assert found is not None
             assert (found.n_queued, store.tables.queues.n_hosts(), store.tables.queues.host(b"x" * 16)) == (n_queued, 1, None)
             assert store.tables.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
+
+
+def test_records_that_are_decoded_no_more_are_found_and_counted_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that began empty reads nothing for keys that are certainly new. Mutation: keys of records are not remembered."""
+    monkeypatch.setattr("thresher.storage.tables.queues._MET", 1)
+    names = [f"{n}.example" for n in range(5)]
+    for _ in range(2):
+        for n, name in enumerate(names):
+            store.tables.queues.save_host(bytes((n,)) * 16, HostRecord(name=name, site=name))
+            store.tables.queues.save_site(bytes((n,)) * 8, SiteRecord(name=name))
+        store.end_visit()
+        store.flush().result()
+        queues = store.tables.queues
+        assert [host.name for n in range(6) if (host := queues.host(bytes((n,)) * 16)) is not None] == names
+        assert [site.name for n in range(6) if (site := queues.site(bytes((n,)) * 8)) is not None] == names
+        assert queues.n_hosts() == 5
 
 
 def test_a_page_and_its_body_come_back(store: Store) -> None:
@@ -270,6 +288,26 @@ def test_a_robots_file_that_many_share_is_stored_once(store: Store) -> None:
         1,
         None,
     )
+
+
+def test_a_robots_file_is_read_whether_it_is_in_memory_unwritten_or_on_disk(store: Store) -> None:
+    body = b"User-agent: *\nDisallow: /private\n"
+    store.tables.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(body)), body)
+    assert (store.tables.robots.body(file_hash(body)), RobotsTable(store).body(file_hash(body))) == (body, body)
+    store.flush().result()
+    assert (store.tables.robots.body(file_hash(body)), RobotsTable(store).body(file_hash(body))) == (body, body)
+    assert zstd.decompress(store.committed("robots_files", file_hash(body)) or b"") == body
+
+
+def test_an_origin_is_looked_up_unless_it_certainly_has_no_record(store: Store) -> None:
+    """A table that has rows when it is opened, or is written by another process, is always asked."""
+    robots, reader = store.tables.robots, RobotsTable(store)
+    assert not robots.may_have("https://a.example")
+    robots.put(b"o" * 16, RobotsRecord("https://a.example", "allow", 1.0, 2.0, 404), b"")
+    assert robots.may_have("https://a.example")
+    store.flush().result()
+    later = RobotsTable(store, writes=True)
+    assert all(table.may_have(origin) for table in (later, reader) for origin in ("https://a.example", "https://b.example"))
 
 
 def test_suspects_failures_and_revisions_are_remembered(store: Store) -> None:

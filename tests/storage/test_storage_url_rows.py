@@ -72,6 +72,7 @@ def url(seq: int, depth: int = 0) -> CrawlURL:
     return CrawlURL(f"https://a.example/{seq}", "a.example", "https://a.example", SITE + pack_u64(seq), site_depth=depth)
 
 
+ELSEWHERE = (Lane.RETRY, Lane.ANNOUNCED, Lane.DUE)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("page"), st.lists(st.integers(1, 3), min_size=1, max_size=6)),  # ranks of new links
@@ -116,12 +117,14 @@ def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list
                 model.discard((lane, rank, seq))
                 gone.append((lane, rank, seq))
                 if what != "take":
-                    to = (Lane.FRESH, int(how[1])) if what == "move" else (Lane.RETRY, 10**9 + seq)
+                    to = (Lane.FRESH, int(how[1])) if what == "move" else (ELSEWHERE[seq % len(ELSEWHERE)], 10**9 + seq)
                     queues.put(QUEUE, Entry(*to, seq, 0, url(seq)))
                     model.add((*to, seq))
-            for lane in (Lane.FRESH, Lane.RETRY):
+            for lane in Lane:
                 served = [(entry[:3], entry.url.text) for entry in queues.head(QUEUE, lane, 7)]
                 assert served == [(at, url(at[2]).text) for at in sorted(model) if at[0] is lane][:7]
+            for limit in (2, 7):
+                assert queues.heads(QUEUE, limit) == [entry for lane in Lane for entry in queues.head(QUEUE, lane, limit)]
             assert all(queues.has(QUEUE, Entry(*at, 0, url(at[2]))) == (at in model) for at in {*model, *gone})
         assert seen.url_of(1) == url(1).text if store.tables.urls.get(1) else not model
         assert [seq for seq, _ in store.tables.urls.all()] == [*range(1, store.take_seq())]
