@@ -34,7 +34,7 @@ from urllib.parse import unquote_plus
 import re2
 
 from thresher.config.settings import DangerSettings
-from thresher.crawler.core.url import hostname_of
+from thresher.crawler.core.url import hostname_of, origin_of
 
 _SCRIPT = r"(?:\.(?:php[0-9]?|phtml|aspx?|jspa?|jsf|do|action|cgi|fcgi|pl|cfm|py|rb|ashx))?"
 _TOKEN = r"(?:[0-9]+|(?=[a-z]*[0-9])[0-9a-f-]{8,}|(?=(?:[a-z_=]*[0-9]){2})[0-9a-z_=]{12,})"  # noqa: S105 - a form of names, no password
@@ -118,11 +118,12 @@ class Danger:
     def suspects(self, texts: Sequence[str]) -> list[int]:
         """Return the positions of links that may be dangerous: by one search for all, and one more after each hit."""
         found: list[int] = []
-        if self._hint is None:
+        if self._hint is None or not texts:
             return found
-        lines = "\n".join(texts).encode("ascii", "replace")
+        joined = "\n".join(texts).replace(f"{origin_of(texts[0])}/", "/")  # most links lead to one host, whose name need not be searched
+        lines = joined.encode("ascii", "replace")
         match = self._hint.search(lines)
-        ends = [*accumulate(map(len, texts), lambda end, n: end + n + 1, initial=-1)][1:] if match is not None else []
+        ends = [*accumulate(map(len, joined.split("\n")), lambda end, n: end + n + 1, initial=-1)][1:] if match is not None else []
         while match is not None:
             found.append(bisect_left(ends, match.start()))
             match = self._hint.search(lines, ends[found[-1]])  # a match may span several links

@@ -52,6 +52,8 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def site_keys(self) -> tuple[bytes, ...]:
         """The sites of the links, 8 bytes each, in the order of their first links. Asked of every page, unlike `by_site`."""
+        if self.sites and self.sites.count(self.sites[0]) == len(self.sites):  # nearly every page: no bytes are made for each link
+            return (self.keys[0][:8],)
         return tuple(dict.fromkeys(map(_SITE, self.keys)))
 
     @cached_property

@@ -63,8 +63,10 @@ class CanaryFilter:
     # -- questions of other parts
 
     def foresee(self, page: Page, queue: bytes, memory: Memory, /) -> None:
+        of_page(page)
         if page.status != 200 or page.flags:
             return
+        vocabulary.foresee(memory, queue, page)
         wanted = self.wanted(queue, memory, Speech.UNKNOWN)
         if wanted.look or wanted.sample:
             look_of(page)

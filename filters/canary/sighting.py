@@ -34,6 +34,7 @@ _SHORT: Final = 300  # words
 _FEW: Final = 80  # a page of fewer words has little to show
 _FEW_LINKS: Final = 3
 _FEWEST: Final = 5  # a page of fewer words that has many links cannot be compared
+_SHOWN: Final = "shown"  # key in a page's dict, beside its fields
 _WITH_DIGIT: Final = re.compile(r"\w*\d\w*")
 _ODD: Final = re.compile(r"[0-9a-f]+|\w{16,}")  # numbers, and identifiers
 _PLAIN: Final = 2 / 3  # share of the words that are left without them; else they are what a page says
@@ -50,7 +51,15 @@ NOTHING: Final = Shown(b"")
 
 
 def of_page(page: Page) -> Shown:
-    """Return what a page or an error shows."""
+    """Return what a page or an error shows; it is computed once."""
+    beside = vars(page)
+    shown: Shown | None = beside.get(_SHOWN)
+    if shown is None:
+        shown = beside[_SHOWN] = _of_page(page)
+    return shown
+
+
+def _of_page(page: Page) -> Shown:
     if not NEEDS_BROWSER.isdisjoint(page.flags):
         return Shown(_token(b"C", b""), AT_ONCE)
     is_short = page.tokens.size <= _SHORT

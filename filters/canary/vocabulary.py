@@ -31,6 +31,7 @@ from thresher.filters.canary.records import KEPT
 STRANGE: Final = b"L" + bytes(7)  # the token of all strange pages
 LEAST: Final = 2  # strange pages in a row that ask for a canary
 _ROW: Final = b"W"
+_ENDS_OF: Final = "ends"  # key in a page's dict, beside its fields
 _NO_PAGES: Final = b"\0"
 _LEARNED: Final = 32  # first and last words of a page that are learned
 _ENDS: Final = 200  # first and last words of a page that are looked at
@@ -81,8 +82,23 @@ def compare(memory: Memory, queue: bytes, page: Page, *, is_kept: bool) -> tuple
         return Speech.UNKNOWN, b""
     vocabulary = vocabulary_of(memory, queue)
     if vocabulary.n < _PAGES:
-        return Speech.UNKNOWN, ends(page.tokens, _LEARNED) if is_kept else b""
+        return Speech.UNKNOWN, _learned_of(page) if is_kept else b""
     return speech(vocabulary, page.tokens), b""
+
+
+def foresee(memory: Memory, queue: bytes, page: Page) -> None:
+    """Compute what will be learned of a page if it is kept."""
+    if vocabulary_of(memory, queue).n < _PAGES:
+        _learned_of(page)
+
+
+def _learned_of(page: Page) -> bytes:
+    """Return the words of a page that are learned; they are computed once."""
+    beside = vars(page)
+    words: bytes | None = beside.get(_ENDS_OF)
+    if words is None:
+        words = beside[_ENDS_OF] = ends(page.tokens, _LEARNED)
+    return words
 
 
 def speech(vocabulary: Vocabulary, words: U64) -> Speech:

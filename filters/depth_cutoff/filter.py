@@ -114,6 +114,7 @@ class DepthOfPages:
         is_sampled = not url.key[8] % SAMPLE
         if page.status == 200 and (is_sampled or not self._is_usual(self._sites.summary(memory, url.key[:8]), kind_of(url.text, url.host))):
             sample_of(page)
+            parse(url.text, url.host)  # it is remembered by URL
 
     def _is_usual(self, summary: SiteSummary, kind: int) -> bool:
         """Return whether of the pages of a kind that every filter keeps a sample is enough to learn from."""

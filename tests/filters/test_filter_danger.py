@@ -6,7 +6,7 @@ from subjects import refusal
 from thresher.config.settings import DangerSettings, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.filters.base import LinkColumns
-from thresher.filters.danger import compiled
+from thresher.filters.danger import Danger, compiled
 from thresher.filters.scope import ScopeFilter
 
 HOSTILE = {
@@ -176,3 +176,10 @@ def test_what_a_pattern_means(pattern: str, hits: str, misses: str) -> None:
 def test_a_pattern_that_names_nothing_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="expected a pattern like"):
         compiled(text)
+
+
+def test_a_search_for_all_links_names_the_places_of_those_that_it_finds() -> None:
+    """Mutation: the ends of links were counted with the name of their host, which is not searched: the search never ended."""
+    links = ["http://a.example/wiki/a", "http://a.example/b?of=http://a.example/c", "http://b.example/logout", "http://a.example/d"]
+    assert Danger(DangerSettings()).suspects([*links, "http://a.example/logout"]) == [2, 4]
+    assert Danger(DangerSettings()).suspects([]) == []

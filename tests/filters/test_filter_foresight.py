@@ -43,7 +43,7 @@ def test_of_a_site_s_first_page_is_computed_what_will_be_learned() -> None:
     """Mutation: no filter's `foresee` reached the panel: everything was computed only when it was learned."""
     bench, first = Bench.of(registered()), page("http://a.example/wiki/page", LONG_TEXT)
     _foreseen(bench, first)
-    assert {"news", "sample of threes", "look"} <= vars(first).keys()
+    assert {"news", "sample of threes", "look", "shown", "ends"} <= vars(first).keys()
     gone = page("http://a.example/gone", LONG_TEXT, status=404)
     _foreseen(bench, gone)
     assert not vars(gone).keys() & {"news", "sample of threes", "look"}, "of an error page none of it is learned"
