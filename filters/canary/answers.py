@@ -65,6 +65,18 @@ def enter(memory: Memory, seen: Seen, first: FirstAnswers, share: float) -> bool
     return True
 
 
+def heirs(memory: Memory, seen: Seen, state: HostState) -> list[bytes]:
+    """Return URLs that are to be fetched again: they have shown what was found honest, and another one that has shown it, too, came back
+    and shows something else. A wall that answers some requests only may be found honest.
+    """
+    if not (state.n_again and records.is_coming(memory, seen.queue, seen.key)):
+        return []
+    before = samples.last_shown(memory, seen.queue, seen.key)
+    if before in (b"", seen.token) or not records.is_honest(memory, seen.queue, before):
+        return []
+    return samples.showing(memory, seen.queue, before, seen.key)
+
+
 def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     """Learn from an answer.
 

@@ -25,6 +25,7 @@ _AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
 _AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
 _ANY: Final = 50  # URLs that may be queued again of each host
 _MOST_AGAIN: Final = 8  # how often one URL may be queued again
+_MOST_OF_WALL: Final = 32  # the same if a wall is known to have answered last
 
 
 class Requests:
@@ -73,6 +74,11 @@ class Requests:
         for slot in slots:
             records.drop_candidate(self._memory, self._queue, slot)
 
+    def again(self, keys: Collection[bytes]) -> Effects:
+        """Queue URLs again that have shown the same as one which shows something else now; none of the canaries of a round under way."""
+        of_round = set() if self._state.stage is Stage.IDLE else {one.key for one in records.candidates(self._memory, self._queue).values()}
+        return self._again([key for key in keys if key not in of_round])
+
     def _again(self, keys: Collection[bytes], most: int = _AGAIN) -> Effects:
         """Queue these URLs again; their pages are no canaries and no samples.
 
@@ -85,9 +91,17 @@ class Requests:
         self._drop(*(slot for slot, one in found.items() if one.key in keys and slot != state.slot and not one.is_proved))
         samples.forget(memory, queue, state, keys)
         left = max(0, most * (state.n_answers - state.n_again) + _ANY - state.n_again)
-        chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN))
+        chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN) or self._met_wall(key))
         state.n_again += len(chosen)
         return (FetchAgain(queue, chosen),)
+
+    def _met_wall(self, key: bytes) -> bool:
+        """Count that a URL is queued again more often than others may be, if a wall is known to have answered it last."""
+        memory, queue = self._memory, self._queue
+        if records.is_coming(memory, queue, key):
+            return False
+        token = samples.last_shown(memory, queue, key)
+        return records.is_of_wall(memory, queue, token) and records.note_again(memory, queue, key, _MOST_OF_WALL)
 
 
 class SampleChecks(Requests, ABC):

@@ -130,7 +130,13 @@ class CanaryFilter:
         return (of.begin(why, is_drained=True, can_wait=False) if why else NO_EFFECTS) or of.begin_check()
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
+        heirs = answers.heirs(memory, seen, state)
         group = answers.learn(memory, seen, state)
+        again = self._round(seen.queue, state, memory).again(heirs) if heirs else NO_EFFECTS
+        return (*again, *self._after(seen, group, state, memory))
+
+    def _after(self, seen: Seen, group: AnswerGroup, state: HostState, memory: Memory) -> Effects:
+        """Ask for what an answer makes necessary, after it was learned from."""
         lost_after = _LOST_IF_WAITING if state.is_waiting else _LOST_AFTER
         if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > lost_after:
             state.stage = Stage.IDLE

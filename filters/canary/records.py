@@ -283,6 +283,11 @@ def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
     return True
 
 
+def is_coming(memory: Memory, queue: bytes, key: bytes) -> bool:
+    """Return whether a URL was queued again and was not answered since."""
+    return bool((memory.get(queue + _AGAIN + key[SITE:]) or b"\0")[0] & _WAITS)
+
+
 def note_came(memory: Memory, queue: bytes, key: bytes) -> None:
     """Record that a URL was answered, which may have been queued again."""
     row = queue + _AGAIN + key[SITE:]

@@ -299,11 +299,11 @@ class Round(SampleChecks):
         state, found = self._state, records.candidates(self._memory, self._queue)
         state.has_changed = True
         state.renewed_after, state.is_unsure = state.good_at, not state.is_unsure
-        for slot, (token, look) in state.changed.items():
-            one = found[slot]
-            one.before = one.token, one.look, one.at
-            one.token, one.look, one.at = token, look, state.n_answers
-            records.put_candidate(self._memory, self._queue, slot, found[slot])
+        for slot, one in found.items():
+            if slot in state.changed:  # others were a wall's answers and are no canaries any more
+                one.before = one.token, one.look, one.at
+                (one.token, one.look), one.at = state.changed[slot], state.n_answers
+                records.put_candidate(self._memory, self._queue, slot, one)
 
     def _returned(self) -> Effects:
         """Queue again what was answered since canaries had changed: they show again what they were before, so it was a wall's."""

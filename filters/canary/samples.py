@@ -47,6 +47,7 @@ _FLIPS: Final = 2  # samples that show two pages in turn; as many as bad ones, o
 _FARTHEST: Final = 2  # times `every` that the next sample may be away, so that all until there is fetched again
 _MANY: Final = 12  # bad samples
 _MOST_BAD: Final = 0.9  # share of the samples that were fetched again
+_HEIRS: Final = 2  # URLs that are fetched again because another one does not show any more what they have shown, too
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; of more, one may have been dropped as a copy
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
@@ -239,6 +240,29 @@ def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:
     return _between(memory, queue, n, 1 << 32)
 
 
+def last_shown(memory: Memory, queue: bytes, key: bytes) -> bytes:
+    """Return the token that a URL has shown last, b"" if it is not known."""
+    return next((token.rstrip(b"\0") for token in reversed(_values(memory, queue, key[SITE:], of_key=True))), b"")
+
+
+def showing(memory: Memory, queue: bytes, token: bytes, but: bytes) -> list[bytes]:
+    """Return some other URLs that have shown a token last, `_HEIRS` at most.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        token: What they have shown.
+        but: Key of a URL that is left out.
+    """
+    found = []
+    for key in dict.fromkeys(_values(memory, queue, token.ljust(TOKEN, b"\0"), of_key=False)):
+        if key != but[SITE:] and last_shown(memory, queue, queue[:SITE] + key) == token:
+            found.append(queue[:SITE] + key)
+            if len(found) == _HEIRS:
+                break
+    return found
+
+
 def is_of_another(memory: Memory, queue: bytes, key: bytes, token: bytes) -> bool:
     """Return whether another URL of a host has shown a page."""
     return any(shown == token and of != key[SITE:] for _, (of, shown) in _answers(memory, queue))
@@ -277,6 +301,25 @@ def _answers(memory: Memory, queue: bytes) -> Iterator[tuple[int, tuple[bytes, b
         for i in range(len(value) // _ENTRY):
             entry = value[i * _ENTRY : (i + 1) * _ENTRY]
             yield first + i, (entry[:SITE], entry[SITE:])
+
+
+def _values(memory: Memory, queue: bytes, wanted: bytes, *, of_key: bool) -> list[bytes]:
+    """Return the tokens of the answers of a key, or the keys of the answers that have shown a token, in their order.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        wanted: The last 8 bytes of a key, or a token with 8 bytes.
+        of_key: Whether it is a key.
+    """
+    found, start = [], 0 if of_key else SITE
+    for _, value in memory.scan(queue + _ORDER):
+        at = value.find(wanted)
+        while at >= 0:
+            if at % _ENTRY == start:
+                found.append(value[at + SITE : at + _ENTRY] if of_key else value[at - SITE : at])
+            at = value.find(wanted, at + 1)
+    return found
 
 
 def _n_wanted(state: HostState) -> int:

@@ -6,10 +6,11 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import FetchAgain, Hurry, NotWalled, Request, Void
+from thresher.crawler.core.effects import Effect, FetchAgain, Hurry, NotWalled, Request, Void
 from thresher.crawler.core.model import Purpose
-from thresher.filters.canary import doubts, records, vocabulary
+from thresher.filters.canary import doubts, records, samples, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
+from thresher.filters.canary.first_answers import FirstAnswers
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.soft_error.looks import Look
@@ -113,3 +114,45 @@ def test_a_canary_for_a_decision_does_not_wait() -> None:
     (asked,) = CanaryFilter(CanarySettings()).on_news(CanaryRequest(QUEUE), memory)
     assert isinstance(asked, Request)
     assert not asked.can_wait
+
+
+def came_back(memory: DictMemory, shows: bytes) -> tuple[Effect, ...]:
+    """Queue a URL again that has shown what was found honest, as four others have; return what follows from its answer."""
+    for n in range(1, 6):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"Palike..", 3), HostState(n))
+    records.be_patient(memory, QUEUE, b"Palike..", "http://a/1", 40)
+    records.note_again(memory, QUEUE, key(1), 8)
+    FirstAnswers(memory, QUEUE).close()
+    records.write_state(memory, QUEUE, HostState(40, n_again=1))
+    return CanaryFilter(CanarySettings()).on_news(Seen(QUEUE, key(1), "http://a/1", shows, 3), memory)
+
+
+def test_what_was_found_honest_is_doubted_again_where_one_of_its_urls_shows_something_else() -> None:
+    """A wall that answers every second request was found honest by one request, and 35 letters were lost. Mutation: no URL is fetched
+    again; the URL itself is.
+    """
+    memory = DictMemory()
+    assert came_back(memory, b"Pitsown.") == (FetchAgain(QUEUE, (key(2), key(3))),)
+    assert came_back(DictMemory(), b"Palike..") == (), "it shows the same"
+
+
+def test_a_url_is_queued_again_more_often_where_a_wall_is_known_to_have_answered_last() -> None:
+    """One letter met walls nine times. Mutation: eight times are the most in any case."""
+    memory, part = DictMemory(), CanaryFilter(CanarySettings())
+    for n in (1, 2):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"Pwalls.." if n == 1 else b"Pits.own", 3), HostState(n))
+        for _ in range(8):
+            records.note_again(memory, QUEUE, key(n), 8)
+            records.note_came(memory, QUEUE, key(n))
+    records.note_wall(memory, QUEUE, b"Pwalls..")
+    state = HostState(40, n_again=16)
+    assert part._round(QUEUE, state, memory).again([key(1), key(2)]) == (FetchAgain(QUEUE, (key(1),)),)
+
+
+def test_a_canary_that_was_a_walls_answer_is_not_renewed() -> None:
+    """It was dropped when the wall was found. Mutation: the crawl ended with a KeyError."""
+    memory, home = DictMemory(), Look(bytes(4), 40, b"")
+    records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1))
+    state = HostState(40, changed={0: (b"Pnewhome", home), 1: (b"Pdropped", home)})
+    CanaryFilter(CanarySettings())._round(QUEUE, state, memory)._renew()
+    assert {slot: one.token for slot, one in records.candidates(memory, QUEUE).items()} == {0: b"Pnewhome"}
