@@ -21,7 +21,6 @@ original: the page of which exact_duplicate or near_replica says that they are c
     site 8 ‖ "f"                      → its first pages (`EarlyPage`; filters/evidence/early.py: `PackedList`)
 
 Answers are halved at `_MOST`, so that they decay. At a place where hardly any page was ever alike, one group in eight is compared.
-
 A site's first pages are only listed (filters/evidence/early.py) until one of them may be like another: nothing can be believed before.
 Other sites compare their pages with these by path, so these groups are kept from the first page on.
 
@@ -141,11 +140,9 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) 
     """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
 
     Args:
-        memory: The filter's memory.
         site: First 8 bytes of the page's key.
         url: The page's canonical URL.
         origin: Scheme and authority of the URL.
-        shown: What the page shows.
     """
     first = PackedList(memory, site + _FIRST, _LASTING, MOST_LISTED)
     if first.has_room and (page := _early(memory, url, origin, shown, first)):

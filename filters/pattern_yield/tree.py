@@ -199,15 +199,11 @@ class Tree:
             return
         head.pending.append(PendingFetch(fetch.key[8:], texts))
         if head.run_length >= RUN:
-            yielded = self._of_good_patterns()
+            self.load(entry.forms[0] for entry in head.pending)
+            yielded = [entry for entry in head.pending if self._known[entry.forms[0]].evidence.worth > 1]
             if self._is_their_way(yielded):
                 self._believe()
             head.pending = yielded[:_OUTAGE]
-
-    def _of_good_patterns(self) -> list[PendingFetch]:
-        """Return the barren fetches that wait whose own patterns have yielded something."""
-        self.load(entry.forms[0] for entry in self.head.pending)
-        return [entry for entry in self.head.pending if self._known[entry.forms[0]].evidence.worth > 1]
 
     def _is_their_way(self, yielded: list[PendingFetch]) -> bool:
         """Return whether a long run of one text is the usual answer of its patterns and no outage: other URLs showed other texts.
@@ -364,11 +360,7 @@ class Tree:
                 self._judged(pattern, before, is_wrong=is_wrong)
 
     def _is_pending(self, key: bytes) -> bool:
-        """Return whether a page waits for another text.
-
-        Args:
-            key: 16 bytes.
-        """
+        """Return whether a page, given by its key of 16 bytes, waits for another text."""
         return any(entry.key == key[8:] for entry in self.head.pending)
 
     def take(self, key: bytes) -> LinkSource | None:
