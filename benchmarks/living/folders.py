@@ -80,7 +80,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 def _parts(folder: str) -> tuple[Path, str]:
     """Return the folder, and the path of the seed on its site."""
     name, _, path = folder.partition("=")
-    return Path(name).resolve(), "/" + path.lstrip("/")
+    return Path(name).absolute(), "/" + path.lstrip("/")
 
 
 def site_of(folder: Path, seed: str) -> Site:
