@@ -18,7 +18,7 @@ an end to them, since each belongs to a page that leads to it. There is no end o
 place is held
 
     at once         for URLs that a worthless page named, and that may be endless (namers.py)
-    for all others  after 16 pages in a row without novelty (filters/evidence/opinion.py)
+    for all others  after 14 pages in a row without novelty (filters/evidence/opinion.py)
 
 The tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the
 tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But
@@ -57,7 +57,7 @@ WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 SPEAKS = 8  # fetches of a place before which nothing is cut by its counts
 QUOTA = 1_000  # pages in a row that were kept without novelty, after which such pages count as barren
-BELIEF = Belief(barren=16)  # pages in a row without novelty after which a place is held, whatever page names a URL
+BELIEF = Belief(barren=14)  # pages in a row without novelty after which a place is held, whatever page names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 
 
