@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from thresher.config.load import OptionFlag, load
-from thresher.config.settings import Settings
+from thresher.config.settings import PolitenessSettings, Settings
 from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.crawler.core.governing import governed
 from thresher.crawler.core.model import Mode, Reason
@@ -228,7 +228,16 @@ def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str
     notes = [f"own site: {name} is {addresses}" for name, addresses in result.addresses.items()]
     more = [f"own site: {len(notes) - _SHOWN:,} more"] if len(notes) > _SHOWN else []
     own_site = msgspec.structs.replace(settings.own_site, pinned=result.addresses)
-    return msgspec.structs.replace(settings, own_site=own_site), [*notes[:_SHOWN], *more, *result.notes]
+    return msgspec.structs.replace(settings, own_site=own_site), [*notes[:_SHOWN], *more, *result.notes, *_own_pace(settings)]
+
+
+def _own_pace(settings: Settings) -> list[str]:
+    """Return a message if a longer `politeness.min_delay` was asked for than one's own site is given."""
+    asked, given = settings.politeness.min_delay, settings.own_site.delay
+    if asked <= max(given, PolitenessSettings().min_delay):
+        return []
+    told = f"politeness.min_delay ({asked:g} s) is for others' sites; here own_site.delay ({given:g} s) is in its place"
+    return [f"own site: {told}. --delay {asked:g} sets both"]
 
 
 def _leave_out_ports(found: Seeds, settings: Settings) -> None:

@@ -139,6 +139,25 @@ def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Pat
     assert known["http://own.test/"].failure == "blocked_address"  # pinned with another port
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        (("--set", "politeness.min_delay=3"), True),
+        (("--set", "politeness.min_delay=3", "--set", "own_site.delay=3"), False),
+        (("--set", "politeness.min_delay=0.5"), False),
+    ],
+)
+def test_who_asks_for_a_pace_that_does_not_hold_there_is_told(asked: tuple[str, ...], is_told: bool, tmp_path: Path) -> None:
+    """Mutation: nothing is said."""
+    with (
+        Witness(site) as server,
+        crawl(tmp_path / "crawl", server.url("own.test"), "--profile", "own-site", "--max-pages", "1", *asked) as life,
+    ):
+        assert life.end() == 0
+    said = "politeness.min_delay (3 s) is for others' sites; here own_site.delay (0 s) is in its place. --delay 3 sets both"
+    assert (said in life.said) == is_told
+
+
 def test_what_was_pinned_holds_for_a_resume_with_the_profile_and_only_that(tmp_path: Path) -> None:
     """Without the profile a resume does not reach the site. With it, it does. Then the site's name gets another inner address, at which the
     same server listens: it is not reached.
