@@ -7,6 +7,9 @@ runs of pages per CPU second of the crawler's processes, with its start. "later 
 without the start and most of what is compiled at run time. Below the table stands the server's own limit: the most requests per second of
 its CPU that any crawler made.
 
+With `--all-cores` the crawler has all cores and shares them with the server, and Thresher has an agent on each. The figure is then
+"pages/s", pages a second of the wall clock.
+
 With `--new-links N`, N links of each page are on no other page, as in a crawl's first days, and the web never ends.
 
 DIR is the folder in which `python -m benchmarks.peers.install DIR` has installed the others. A crawler that is not there is skipped, with a
@@ -39,7 +42,7 @@ from thresher.crawler.demo.web import Web
 
 PAGES_OF_A_HOST = 50
 _COLUMNS = (
-    *("crawler", "pages/CPU s", "min-max", "later half", "pages", "again", "hosts"),
+    *("crawler", "pages/CPU s", "min-max", "later half", "pages/s", "pages", "again", "hosts"),
     *("no robots", "req/conn", "CPU s", "server s", "peak MiB", "ended"),
 )
 
@@ -59,11 +62,11 @@ def one_run(of: Contestant, server: ServerProcess, peers: Path, budget: Budget, 
     try:
         web = server.web
         assert isinstance(web, Web)
-        job = Job(server, directory / "seeds", directory / "urls", directory / "run")
+        job = Job(server, directory / "seeds", directory / "urls", directory / "run", len(cores))
         job.directory.mkdir()
         job.seeds.write_text("\n".join(web.seeds()) + "\n", "utf-8")
         job.urls.write_text("\n".join(_host_by_host(web.page_urls())) + "\n", "utf-8")
-        return run(of.command(peers, job), server, budget, job.directory, core=cores[0], ok_codes=of.ok_codes)
+        return run(of.command(peers, job), server, budget, job.directory, cores=cores, ok_codes=of.ok_codes)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -74,7 +77,15 @@ def _host_by_host(urls: list[str]) -> list[str]:
 
 
 def measure(
-    chosen: Sequence[Contestant], profile: str, hosts: int, runs: int, peers: Path, budget: Budget, *, new_links: int = 0
+    chosen: Sequence[Contestant],
+    profile: str,
+    hosts: int,
+    runs: int,
+    peers: Path,
+    budget: Budget,
+    *,
+    new_links: int = 0,
+    all_cores: bool = False,
 ) -> tuple[dict[str, list[Run]], dict[str, str]]:
     """Run each crawler in turn, for some rounds; return the runs by name, and why others were skipped. Raises ServerStoppedError."""
     cores = sorted(os.sched_getaffinity(0))
@@ -84,11 +95,11 @@ def measure(
         tempfile.TemporaryDirectory(prefix="thresher-peers-") as temporary,
         serving(profile, hosts, Path(temporary) / "log", new_links=new_links) as server,
     ):
-        os.sched_setaffinity(server.pid, cores[-1:])
+        os.sched_setaffinity(server.pid, cores if all_cores else cores[-1:])
         for turn in range(runs):
             for of in chosen:
                 if of.name in found and (not turn or found[of.name][0].is_valid):
-                    result = one_run(of, server, peers, budget, cores)
+                    result = one_run(of, server, peers, budget, cores if all_cores else cores[:1])
                     found[of.name].append(result)
                     figure = f"{result.rate:,.0f} pages per CPU second" if result.rate else "no figure"
                     print(f"{profile} {turn + 1}/{runs} {of.name}: {figure}, {result.ended}", file=sys.stderr, flush=True)
@@ -105,6 +116,7 @@ def row(name: str, runs: Sequence[Run]) -> dict[str, Any]:
         "pages/CPU s": None if failed else round(statistics.median(rates)),
         "min-max": None if failed else f"{min(rates):.0f}-{max(rates):.0f}",
         "later half": None if failed else round(statistics.median(run.later_rate for run in runs)),
+        "pages/s": None if failed else round(statistics.median(run.pages / run.wall_s for run in runs)),
         "pages": middle.pages,
         "again": middle.again,
         "hosts": middle.hosts,
@@ -124,6 +136,7 @@ def report(found: dict[str, list[Run]], skipped: dict[str, str], of: argparse.Na
         "hosts": of.hosts,
         "pages_of_a_host": PAGES_OF_A_HOST,
         "new_links": of.new_links,
+        "all_cores": of.all_cores,
         "cpu_seconds": of.cpu_seconds,
         "runs": of.runs,
         "machine": machine(),
@@ -149,6 +162,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--new-links", type=int, default=0, help="links of each page that no other page has; the web never ends then")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--all-cores", action="store_true", help="crawler and server share all cores: look at pages a second then")
     parser.add_argument("--cpu-seconds", type=float, default=10.0, help="that a run may use; a slower crawler is stopped then")
     parser.add_argument("--out", type=Path, help="folder for the results as JSON")
     of = parser.parse_args()
@@ -171,7 +185,9 @@ def main() -> int:
         print("one core: crawler and server share it; CPU seconds count, wall clock does not", file=sys.stderr)
     for profile in ("median", "small") if of.profile == "both" else (of.profile,):
         try:
-            found, skipped = measure(chosen, profile, of.hosts, of.runs, of.peers, Budget(of.cpu_seconds), new_links=of.new_links)
+            found, skipped = measure(
+                chosen, profile, of.hosts, of.runs, of.peers, Budget(of.cpu_seconds), new_links=of.new_links, all_cores=of.all_cores
+            )
         except ServerStoppedError as error:
             print(f"{profile}: {error}", file=sys.stderr)
             return 1

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from benchmarks.support.checkout import ROOT
+from benchmarks.support.ports import free_port
 from thresher.crawler.bench.ablations import names, with_filters, without_tail
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.children import python
@@ -31,6 +34,7 @@ class Job:
     seeds: Path  # a file of home pages, one a line
     urls: Path  # a file of all pages
     directory: Path  # empty, of this run
+    n_cores: int = 1  # of the crawler; Thresher has one agent on each
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,13 @@ def _needs(path: str, install: str) -> Callable[[Path], str | None]:
 
 def _ours(on: str) -> Callable[[Path, Job], list[str]]:
     def command(_: Path, job: Job) -> list[str]:
-        settings = bench_settings(job.server, None)
+        settings, store = bench_settings(job.server, None), str(job.directory / "crawl")
         settings = settings if on == "default" else with_filters(without_tail(settings), names() if on == "every" else [])
-        create_store(job.directory / "crawl", settings)
+        create_store(Path(store), replace(settings, agents=job.n_cores))
+        if job.n_cores > 1:
+            return python.command("thresher", "resume", store)
         # a shell keeps standard input open; if it were closed, the agent would conclude that its supervisor has died
-        agent = shlex.join(python.command("thresher.crawler.process.agent_process", str(job.directory / "crawl")))
+        agent = shlex.join(python.command("thresher.crawler.process.agent_process", store))
         return ["bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
 
     return command
@@ -112,6 +118,17 @@ def _bubing(peers: Path, job: Job) -> list[str]:
     return [*java, "-cp", f"{peers}/bubing/lib/*", "it.unimi.di.law.bubing.Agent", "-n", "-g", "bench", "-P", str(properties), "agent"]
 
 
+def _heritrix(peers: Path, job: Job) -> list[str]:
+    folder = job.directory / "jobs/bench"
+    folder.mkdir(parents=True)
+    text = (SOURCES / "heritrix/crawler-beans.cxml").read_text("utf-8")
+    text = text.replace('"SEEDS"', f'"{job.seeds}"').replace('"THREADS"', f'"{CONCURRENCY}"')
+    (folder / "crawler-beans.cxml").write_text(text, "utf-8")
+    java = ["java", "-Xmx2G", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true", "-cp", f"{peers}/heritrix/lib/*"]
+    web = ["--web-admin", "bench:bench", "--web-bind-hosts", "127.0.0.1", "--web-port", str(free_port("127.0.0.1"))]
+    return [*java, "org.archive.crawler.Heritrix", *web, "--jobs-dir", str(folder.parent), "--run-job", "bench"]
+
+
 _PYTHON = "python/bin/python"
 CONTESTANTS = (
     Contestant("thresher", "filters as configured by default, durable", _ours("default"), _here),
@@ -124,5 +141,6 @@ CONTESTANTS = (
     Contestant("colly", "links, set in memory", _binary("colly/peer"), _needs("colly/peer", "colly")),
     Contestant("spider", "links, set in memory; one seed", _spider, _needs("spider/peer", "spider")),
     Contestant("bubing", "links, stored as WARC, sieve and queues on disk", _bubing, _needs("bubing/lib/bubing-0.9.15.jar", "bubing")),
+    Contestant("heritrix", "links, stored as WARC, seen URLs and queues on disk", _heritrix, _needs("heritrix/lib", "heritrix")),
     Contestant("wget2", "links, each file written and deleted", _wget2, _needs("wget2/usr/bin/wget2", "wget2"), (0, 8)),
 )

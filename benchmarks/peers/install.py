@@ -1,4 +1,6 @@
-"""Install the other crawlers: `python -m benchmarks.peers.install DIR [NAME…]`, of python (Scrapy, Crawlee), colly, spider, bubing, wget2.
+"""Install the other crawlers: `python -m benchmarks.peers.install DIR [NAME…]`.
+
+NAME: python (Scrapy and Crawlee), colly, spider, bubing, heritrix, wget2; all without.
 
 Each is installed into a folder of DIR by the ordinary client of its registry: pip, go, cargo, mvn, apt-get. If one fails, its last message
 is printed, the others go on, and the exit code is 1. Some 1.5 GB while spider is compiled, 400 MB after.
@@ -55,9 +57,12 @@ def _spider(folder: Path) -> None:
     shutil.rmtree(folder / "target")
 
 
-def _bubing(folder: Path) -> None:
-    shutil.copytree(SOURCES / "bubing", folder, dirs_exist_ok=True)
-    _do(folder, "mvn", "-B", "-q", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+def _by_maven(name: str) -> Callable[[Path], None]:
+    def done(folder: Path) -> None:
+        shutil.copytree(SOURCES / name, folder, dirs_exist_ok=True)
+        _do(folder, "mvn", "-B", "-q", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+
+    return done
 
 
 def _wget2(folder: Path) -> None:
@@ -70,7 +75,8 @@ _INSTALLERS: dict[str, Callable[[Path], None]] = {
     "python": _python,
     "colly": _colly,
     "spider": _spider,
-    "bubing": _bubing,
+    "bubing": _by_maven("bubing"),
+    "heritrix": _by_maven("heritrix"),
     "wget2": _wget2,
 }
 

@@ -4,8 +4,8 @@ A run ends when the crawler ends, when it has used its CPU seconds, or when the 
 first two give a figure; a crawler that failed, hung, or fetched next to nothing is listed with the reason. If the server ends, the
 benchmark ends too, without a result.
 
-CPU: user and system time of the crawler's processes from start to end. Memory: the largest sum over its processes, measured ten times a
-second; mapped files that they share count once for each process.
+CPU: user and system time of the crawler's processes from start to end, those in sessions of their own too. Memory: the largest sum over its
+processes, measured ten times a second; mapped files that they share count once for each process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import resource
 import signal
 import subprocess
 import time
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,8 +70,10 @@ class Run:
         return self.pages / self.cpu_s if self.is_valid else None
 
 
-def run(command: list[str], server: ServerProcess, budget: Budget, directory: Path, *, core: int, ok_codes: tuple[int, ...] = (0,)) -> Run:
-    """Run a crawler on one core; what it prints goes to `output` in the directory. Raises ServerStoppedError."""
+def run(
+    command: list[str], server: ServerProcess, budget: Budget, directory: Path, *, cores: Collection[int], ok_codes: tuple[int, ...] = (0,)
+) -> Run:
+    """Run a crawler on these cores; what it prints goes to `output` in the directory. Raises ServerStoppedError."""
     log = server.log_path
     assert log is not None
     skipped = _size(log)
@@ -82,7 +86,7 @@ def run(command: list[str], server: ServerProcess, budget: Budget, directory: Pa
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509 - no other thread runs here
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509 - no other thread runs here
         )
         watched = _Watched(process)
         try:
@@ -100,7 +104,7 @@ def run(command: list[str], server: ServerProcess, budget: Budget, directory: Pa
 
 
 class _Watched:
-    """The processes of a crawler, all in one session of their own."""
+    """The processes of a crawler."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -126,7 +130,7 @@ class _Watched:
             time.sleep(_LOOK_S)
 
     def _look(self) -> None:
-        pids = _session(self._process.pid)
+        pids = _family(self._process.pid)
         self._cpu_s = max(self._cpu_s, processes_cpu_s(pids))
         self.spent.append((time.monotonic(), self._cpu_s))
         self.peak_bytes = max(self.peak_bytes, sum(_resident(pid) for pid in pids))
@@ -134,16 +138,17 @@ class _Watched:
     def end(self) -> float:
         """Stop the processes that still run, first by SIGTERM; return the CPU seconds of all."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        family: set[int] = set()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if not _session(self._process.pid):
+            family.update(_family(self._process.pid))  # of an ended process the children are no longer found
+            if not _living(family):
                 break
             self._look()
-            try:
-                os.killpg(self._process.pid, number)
-            except ProcessLookupError:
-                break
+            for pid in _living(family):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
             deadline = time.monotonic() + _GRACE_S
-            while _session(self._process.pid) and time.monotonic() < deadline:
+            while _living(family) and time.monotonic() < deadline:
                 self._process.poll()
                 time.sleep(_LOOK_S / 2)
         self._process.wait()
@@ -151,10 +156,18 @@ class _Watched:
         return max(self._cpu_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def _session(leader: int) -> list[int]:
-    """Return the living processes of a session."""
-    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [pid for pid in pids if (fields := _stat(pid)) and int(fields[3]) == leader and fields[0] != "Z"]
+def _living(pids: Collection[int]) -> list[int]:
+    return [pid for pid in pids if (fields := _stat(pid)) and fields[0] != "Z"]
+
+
+def _family(leader: int) -> list[int]:
+    """Return the living processes of a session, and those that they have started into sessions of their own."""
+    living = {int(entry.name): fields for entry in Path("/proc").iterdir() if entry.name.isdigit() and (fields := _stat(int(entry.name)))}
+    parent_of = {pid: int(fields[1]) for pid, fields in living.items() if fields[0] != "Z"}
+    found = {pid for pid in parent_of if int(living[pid][3]) == leader}
+    while children := {pid for pid, parent in parent_of.items() if parent in found} - found:
+        found |= children
+    return sorted(found)
 
 
 def _stat(pid: int) -> list[str]:

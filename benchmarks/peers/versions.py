@@ -38,6 +38,7 @@ def versions(peers: Path) -> dict[str, str]:
     found |= _named(peers / "colly/go.mod", "colly", r"gocolly/colly/v2 v(\S+)")
     found |= _named(peers / "spider/Cargo.lock", "spider", r'name = "spider"\nversion = "([^"]+)"')
     found |= _named(peers / "bubing/pom.xml", "bubing", r"<artifactId>bubing</artifactId>\s*<version>([^<]+)")
+    found |= _named(peers / "heritrix/pom.xml", "heritrix", r"<artifactId>heritrix-engine</artifactId>\s*<version>([^<]+)")
     wget2 = next(iter(peers.glob("wget2/wget2_*.deb")), None)
     return found | ({"wget2": wget2.name.split("_")[1]} if wget2 else {})
 

@@ -77,6 +77,26 @@ def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone(
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(_LONG).encode() in _read(p)]
 
 
+def test_what_a_crawler_starts_into_a_session_of_its_own_is_counted_and_gone_too() -> None:
+    """Mutation: only the processes of the crawler's own session are looked at."""
+    starts = shell("starts", f"setsid sh -c 'while [ {_LONG} ]; do :; done' & sleep {_LONG}")
+    (found,) = measured(starts, budget=Budget(cpu_s=0.5))["starts"]
+    assert (found.ended, found.cpu_s >= 0.5) == ("budget, but with 0 pages", True)
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(_LONG).encode() in _read(p)]
+
+
+@pytest.mark.long
+def test_on_all_cores_thresher_has_an_agent_on_each() -> None:
+    """Seen in its peak memory: an agent has 50 MiB. Mutation: one agent."""
+    (ours,) = [of for of in CONTESTANTS if of.name == "thresher"]
+    found = [
+        peers.measure([ours], "small", 8, 1, Path("nowhere"), Budget(cpu_s=6.0), new_links=10, all_cores=every)[0]["thresher"][0]
+        for every in (False, True)
+    ]
+    assert [run.ended for run in found] == ["budget", "budget"]
+    assert found[1].peak_bytes > 1.3 * found[0].peak_bytes
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
