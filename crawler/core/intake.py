@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from thresher.crawler.core.host_queue import HostQueue
@@ -88,24 +88,56 @@ class Intake:
             now: The time, in seconds.
         """
         rank_of = {depth: self._order.rank(depth, worth) for depth in set(links.site_depths[at.start : at.stop])}
-        queue_of = {host: self._urls.queue_key(host) for host in set(links.hosts[at.start : at.stop])}
-        queues: dict[bytes, list[tuple[int, int, int]]] = {}
-        for seq, i in enumerate(at, first):
-            depth = links.site_depths[i]
-            queues.setdefault(queue_of[links.hosts[i]], []).append((rank_of[depth], seq, depth))
+        to_seq = first - at.start
         moved: list[tuple[int, int, HostQueue]] = []
-        for queue, rows in queues.items():
-            self._store.put_links(queue, rows, seed_distance=links.seed_distance, hops=links.hops)
+        by_queue = self._by_queue(links, at)
+        for queue, places in by_queue.items():
+            first_row = self._put_links(queue, links, places, to_seq, rank_of)
             host = self._bench.hosts.get(queue)
             record = host.record if host is not None else self._store.host(queue)
             assert record is not None, f"links of a host without a record: {links.texts[at.start]}"
-            self._count_rows(queue, record, len(rows), now)
-            if host is not None and not host.is_unmoved_by((Lane.FRESH, *min(rows)[:2]), now):
-                moved += [(seq, rank, host) for rank, seq, _ in rows]
-        moved.sort(key=itemgetter(0))  # back to the order of the page
-        for seq, rank, host in moved:
-            if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
-                self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(at[seq - first])), now)
+            self._count_rows(queue, record, len(places), now)
+            if host is not None and not host.is_unmoved_by((Lane.FRESH, *first_row), now):
+                moved += [(i, rank_of[links.site_depths[i]], host) for i in places]
+        if len(by_queue) > 1:
+            moved.sort(key=itemgetter(0))  # back to the order of the page
+        is_in_order = len(by_queue) == len(rank_of) == 1
+        for i, rank, host in moved:
+            if not host.is_unmoved_by((Lane.FRESH, rank, i + to_seq), now):
+                self.insert(host, Entry(Lane.FRESH, rank, i + to_seq, 0, links.url(i)), now)
+            elif is_in_order:
+                break  # those behind it move the host as little
+
+    def _by_queue(self, links: LinkBatch, at: range) -> dict[bytes, Sequence[int]]:
+        """Return {queue: the positions of its links, ascending} for the links `at` of a batch."""
+        hosts = links.hosts[at.start : at.stop]
+        queue_of = {host: self._urls.queue_key(host) for host in set(hosts)}
+        if len(queue_of) == 1:
+            return {queue_of[hosts[0]]: at}
+        found: dict[bytes, list[int]] = {}
+        for i, host in zip(at, hosts, strict=True):
+            found.setdefault(queue_of[host], []).append(i)
+        return {**found}
+
+    def _put_links(self, queue: bytes, links: LinkBatch, places: Sequence[int], to_seq: int, rank_of: Mapping[int, int]) -> tuple[int, int]:
+        """Write the rows of the links of one queue; return (rank, seq) of the first.
+
+        Args:
+            queue: The queue.
+            links: The links of the page.
+            places: Positions in `links`, ascending.
+            to_seq: Difference between a link's number and its position.
+            rank_of: Depth → rank.
+        """
+        distance, hops, depths = links.seed_distance, links.hops, links.site_depths
+        if len(rank_of) == 1 or len({depths[i] for i in places}) == 1:
+            depth, seq = depths[places[0]], places[0] + to_seq
+            seqs = range(seq, seq + len(places)) if isinstance(places, range) else [i + to_seq for i in places]
+            self._store.put_alike(queue, rank_of[depth], depth, seqs, seed_distance=distance, hops=hops)
+            return rank_of[depth], seq
+        rows = [(rank_of[depths[i]], i + to_seq, depths[i]) for i in places]
+        self._store.put_links(queue, rows, seed_distance=distance, hops=hops)
+        return min(rows)[:2]
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""

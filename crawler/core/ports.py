@@ -120,6 +120,10 @@ class QueueStore(Protocol):
         """Write rows of new links of a page: rank, seq and site_depth of each."""
         ...
 
+    def put_alike(self, queue: bytes, rank: int, site_depth: int, seqs: Sequence[int], *, seed_distance: int, hops: int) -> None:
+        """Write rows of new links of a page that differ only in their numbers, which ascend."""
+        ...
+
     def delete(self, queue: bytes, entry: Entry) -> None: ...
 
     def has(self, queue: bytes, entry: Entry) -> bool:

@@ -46,6 +46,8 @@ _N_HOSTS = "hosts"
 _N_DUE = "rows:due"
 _RANK_ENDS = 25  # bytes of a key that all rows of one queue, lane and rank share
 _PAST = 4  # bytes of a number relative to the key's
+_RUN = 1_024  # links with consecutive numbers that are packed at once
+_PASTS = tuple(past.to_bytes(_PAST, "big") for past in range(_RUN))
 _FIRST_ROWS = 4  # rows that are read at first: most have many URLs
 _MORE_ROWS = 64
 _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
@@ -151,11 +153,6 @@ class Queues:
 
     def put_links(self, queue: bytes, rows: Sequence[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
         """Queue new links of a page: rank, number and site_depth of each, by ascending numbers. Links of one rank are one row."""
-        if len(rows) == 1:  # most other hosts have one link of a page
-            ((rank, seq, depth),) = rows
-            value = pack_waiting(0, 0, Purpose.PAGE, hops, depth, seed_distance)
-            self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, seq), value)
-            return
         values: dict[int, tuple[int, list[bytes]]] = {}
         at_depth: dict[int, bytes] = {}
         for rank, seq, depth in rows:
@@ -165,6 +162,16 @@ class Queues:
             row += ((seq - first).to_bytes(_PAST, "big"), at_depth[depth])
         for rank, (first, row) in values.items():
             self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, first), b"".join(row))
+
+    def put_alike(self, queue: bytes, rank: int, site_depth: int, seqs: Sequence[int], *, seed_distance: int, hops: int) -> None:
+        """Queue new links of a page of one rank and one depth, by their ascending numbers: as `put_links`, in a fifth of its time."""
+        first, n = seqs[0], len(seqs)
+        value = pack_waiting(0, 0, Purpose.PAGE, hops, site_depth, seed_distance)
+        if n > 1:
+            is_run = seqs[-1] - first == n - 1 and n <= _RUN
+            pasts = _PASTS[:n] if is_run else [(seq - first).to_bytes(_PAST, "big") for seq in seqs]
+            value = (rest := value[_PAST:]).join(pasts) + rest
+        self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, first), value)
 
     def delete(self, queue: bytes, entry: Entry) -> None:
         """Remove a URL from its queue."""
@@ -193,13 +200,16 @@ class Queues:
     def _find(self, place: QueueKey) -> tuple[bytes, bytes, int] | None:
         """Return the row of the lane FRESH in which a URL waits, its key and value, and where in it; None if it is in none.
 
-        A host's URLs are mostly taken from one row after the other, so the last row is looked at first: a URL is in one row only.
+        A host's URLs are mostly taken from one row after the other, and from its first on. So the last row is looked at first (a URL is in
+        one row only), then the row whose first URL was this one: to read it takes a third of the time of a search.
         """
         key = pack_queue_key(*place)
         row = self._lately.get(place.queue)
-        if row is None or row[0][:_RANK_ENDS] != key[:_RANK_ENDS] or (at := _at(row, place.seq)) is None:
-            row = self._row(key)
-            at = _at(row, place.seq) if row is not None else None
+        if row is not None and row[0][:_RANK_ENDS] == key[:_RANK_ENDS] and (at := _at(row, place.seq)) is not None:
+            return (*row, at)
+        values = self._rows.get(QUEUE, key)
+        row = self._row(key) if values is None else (key, values)
+        at = _at(row, place.seq) if row is not None else None
         return None if row is None or at is None else (*row, at)
 
     def _remember_row(self, queue: bytes, first: bytes, values: bytes) -> None:

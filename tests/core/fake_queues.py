@@ -55,6 +55,9 @@ class Queues:
             url = replace(self.urls[seq], seed_distance=seed_distance, site_depth=depth, hops=hops)
             self.put(queue, Entry(Lane.FRESH, rank, seq, 0, url))
 
+    def put_alike(self, queue: bytes, rank: int, site_depth: int, seqs: Sequence[int], *, seed_distance: int, hops: int) -> None:
+        self.put_links(queue, [(rank, seq, site_depth) for seq in seqs], seed_distance=seed_distance, hops=hops)
+
     def delete(self, queue: bytes, entry: Entry) -> None:
         del self.rows[queue, entry.lane][entry.rank, entry.seq]
 

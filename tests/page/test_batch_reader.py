@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
-from thresher.crawler.core.model import Fetched, Flag, Head, Mode, Purpose
+from thresher.crawler.core.model import Fetched, Flag, Head, Mode, Purpose, Reason, State
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
+from thresher.filters.base import LinkColumns
 from thresher.filters.panel import Panel
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -66,6 +67,35 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
     async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
     assert all(is_right(reading, i) for i, reading in enumerate(found))
+
+
+class Asked:
+    """A static filter that refuses whatever ends with an x, and notes what it is asked about."""
+
+    name = "asked"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
+        self.texts += links.texts
+        return {i: Reason.OUT_OF_SCOPE for i, text in enumerate(links.texts) if text.endswith("x")}
+
+
+def test_the_static_gate_remembers_what_is_known_or_refused(tmp_path: Path) -> None:
+    """What a page names for the first time is mostly never named again: it would only push out what every page names."""
+    asked = Asked()
+    known, new, refused = (f"http://a.test/{name}" for name in ("known", "new", "x"))
+    with Store.create(tmp_path / "crawl", Settings(), 0.0) as store:
+        panel = Panel([FilterSpec("asked", Mode.ENFORCE, static=asked)], store.tables.memory, audit_share=0.0)
+        gate = LinkGate(URLS, store.tables.seen, panel, Settings())
+        store.tables.seen.add(URLS.url(known), State.QUEUED, None, 1.0)
+        found = [
+            gate.gate([known, new, refused]) for _ in range(3) if gate.sift(URLS.url("http://a.test/"), gate.gate([known, new, refused]))
+        ]
+        assert found[0] == found[1] == found[2]
+        assert (found[0].texts, [skip.text for skip in found[0].skips]) == ([known, new], [refused])
+    assert Counter(asked.texts) == {known: 1, refused: 1, new: 6}
 
 
 async def test_filters_compute_beforehand_for_the_batch_but_not_of_their_own_requests(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +19,7 @@ from thresher.crawler.native import NATIVE, native
 from thresher.storage.packing import pack_u64
 from thresher.storage.records import UrlRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.queues import Queues
 from thresher.storage.url_rows import front_coded_in_python, front_decoded_in_python, n_urls, pack_urls, unpack_urls
 
 SITE = b"S" * 8
@@ -72,6 +74,38 @@ def url(seq: int, depth: int = 0) -> CrawlURL:
     return CrawlURL(f"https://a.example/{seq}", "a.example", "https://a.example", SITE + pack_u64(seq), site_depth=depth)
 
 
+def put_page(queues: Queues, ranks: list[int], first: int) -> None:
+    """Queue new links of a page, as the frontier does."""
+    if len(set(ranks)) == 1:
+        queues.put_alike(QUEUE, ranks[0], 0, range(first, first + len(ranks)), seed_distance=0, hops=0)
+    else:
+        queues.put_links(QUEUE, [(rank, first + i, 0) for i, rank in enumerate(ranks)], seed_distance=0, hops=0)
+
+
+@pytest.mark.parametrize("seqs", [[7], range(7, 11), [7, 9, 10, 500], range(3, 2_000)], ids=["one", "run", "gaps", "long run"])
+def test_links_that_are_alike_are_queued_as_any_others(seqs: Sequence[int], tmp_path: Path) -> None:
+    rows = []
+    for alike in (True, False):
+        with Store.create(tmp_path / f"{alike}", Settings(), 1.0) as store:
+            if alike:
+                store.tables.queues.put_alike(QUEUE, 5, 3, seqs, seed_distance=4, hops=2)
+            else:
+                store.tables.queues.put_links(QUEUE, [(5, seq, 3) for seq in seqs], seed_distance=4, hops=2)
+            rows.append(store.scan("queue"))
+    assert rows[0] == rows[1]
+
+
+def test_the_first_url_of_a_row_is_taken_without_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of most hosts one URL after another is taken, each the first of its row: such a row is read by its key."""
+    with Store.create(tmp_path / "crawl", Settings(), 1.0) as store:
+        store.tables.queues.put_alike(QUEUE, 1, 0, range(1, 4), seed_distance=0, hops=0)
+        store.tables.queues.put_alike(QUEUE, 1, 0, [9], seed_distance=0, hops=0)
+        monkeypatch.setattr(store, "floor", None)
+        for seq in (1, 2, 3, 9):
+            store.tables.queues.delete(QUEUE, Entry(Lane.FRESH, 1, seq, 0, url(seq)))
+        assert store.scan("queue") == []
+
+
 ELSEWHERE = (Lane.RETRY, Lane.ANNOUNCED, Lane.DUE)
 STEPS = st.lists(
     st.one_of(
@@ -103,7 +137,7 @@ def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list
                 found = [url(first + i) for i in range(len(ranks))]
                 store.tables.urls.add(first, [one.text for one in found], [one.key for one in found], b"", 1.0)
                 if what == "page":
-                    queues.put_links(QUEUE, [(rank, first + i, 0) for i, rank in enumerate(ranks)], seed_distance=0, hops=0)
+                    put_page(queues, ranks, first)
                 else:
                     queues.put(QUEUE, Entry(Lane.FRESH, ranks[0], first, 0, found[0]))
                 model |= {(Lane.FRESH, rank, first + i) for i, rank in enumerate(ranks)}
