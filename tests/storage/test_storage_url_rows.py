@@ -70,10 +70,9 @@ def test_both_ways_pack_the_same_keys(numbers: list[int], n_sites: int) -> None:
     keys = [key_of(n, n_sites) for n in numbers]
     packed = native.packed_keys(keys)
     assert packed == (packed_keys_in_python(keys) if len({key[:8] for key in keys}) <= 256 else None)
-    for odd in ([*keys, b"short"], [*keys, "text"]):
-        if packed is not None:
-            with pytest.raises(ValueError, match="keys of 16 bytes"):
-                native.packed_keys(odd)
+    if packed is not None:
+        with pytest.raises(ValueError, match="keys of 16 bytes"):
+            native.packed_keys([*keys, b"short"])
 
 
 def test_a_row_that_is_cut_or_of_another_version_is_refused() -> None:
