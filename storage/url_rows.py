@@ -5,7 +5,7 @@
 `which site` is left out if there is only one site; it has a byte per URL for up to 256 sites, else a u32. Texts are front-coded: for each,
 the number of bytes that it shares with the text before, the number of further bytes, and these bytes. Lengths have seven bits per byte,
 lower bits first; all bytes of a length except its last have bit 7 set. In C if that was built, else in Python with the same result. Time
-for 39 URLs: 11 µs to pack and 17 to unpack; in Python 84 and 38.
+for 39 URLs: 4 µs to pack and 17 to unpack; in Python 84 and 38.
 """
 
 from __future__ import annotations
@@ -39,19 +39,16 @@ class UrlRow(NamedTuple):
 
 def pack_urls(texts: Sequence[str], keys: Sequence[bytes], via: bytes, found_at: float) -> bytes:
     """Return the row of URLs, one or more."""
+    n_sites, packed = (native.packed_keys(keys) if NATIVE else None) or packed_keys_in_python(keys)
+    return b"".join((_HEAD.pack(_VERSION, len(via)), via, _COUNTS.pack(found_at, len(texts), n_sites), packed, front_coded(texts)))
+
+
+def packed_keys_in_python(keys: Sequence[bytes]) -> tuple[int, bytes]:
+    """Return (the number of sites, the sites ‖ which site ‖ rests of the keys)."""
     places: dict[bytes, int] = {}
     which = [places.setdefault(key[:_SITE], len(places)) for key in keys]
-    return b"".join(
-        (
-            _HEAD.pack(_VERSION, len(via)),
-            via,
-            _COUNTS.pack(found_at, len(texts), len(places)),
-            *places,
-            b"" if len(places) == 1 else bytes(which) if len(places) <= _BYTE_SITES else struct.pack(f">{len(which)}I", *which),
-            *[key[_SITE:] for key in keys],
-            front_coded(texts),
-        )
-    )
+    of_each = b"" if len(places) == 1 else bytes(which) if len(places) <= _BYTE_SITES else struct.pack(f">{len(which)}I", *which)
+    return len(places), b"".join((*places, of_each, *[key[_SITE:] for key in keys]))
 
 
 def unpack_urls(value: bytes) -> UrlRow:

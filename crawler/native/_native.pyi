@@ -139,6 +139,9 @@ def front_decoded(row: bytes, first: int, n: int, /) -> list[str]:
 def new_rows(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, bytes], first: int, /) -> dict[bytes, bytes]:
     """Return rows of `seen` by their keys: the 8 bytes of each one's depth, a number, and zeros; see storage/packing.py."""
 
+def packed_keys(keys: Sequence[bytes], /) -> tuple[int, bytes] | None:
+    """Return (the number of sites, the keys as a row of `urls` has them), None for more than 256 sites; see storage/url_rows.py."""
+
 def steps(numbers: Iterable[int], /) -> bytes:
     """Return numbers from 1, ascending, as differences; see storage/packing.py."""
 

@@ -86,6 +86,51 @@ torn:
     return PyErr_Format(PyExc_ValueError, "a row of URLs is torn");
 }
 
+enum { SITE = 8, KEY = 16, MOST_SITES = 256 };
+
+/* The place of a key's site among those before, which is most often that of the last one; -1 if there are too many. */
+static int place_of(unsigned char sites[][SITE], int *n_sites, const char *key, int last) {
+    if (*n_sites && memcmp(sites[last], key, SITE) == 0) return last;
+    for (int i = 0; i < *n_sites; i++)
+        if (memcmp(sites[i], key, SITE) == 0) return i;
+    if (*n_sites == MOST_SITES) return -1;
+    memcpy(sites[*n_sites], key, SITE);
+    return (*n_sites)++;
+}
+
+/* Keys as a row has them: the sites, of each key which it is (if there are several), and the rest of each. */
+static PyObject *py_packed_keys(PyObject *self, PyObject *keys) {
+    static Buffer which, rests; /* stay between two rows */
+    unsigned char sites[MOST_SITES][SITE];
+    int n_sites = 0, place = 0, is_done = 1;
+    (void)self;
+    PyObject *row = PySequence_Tuple(keys), *found = NULL;
+    if (!row) return NULL;
+    which.n = rests.n = 0;
+    for (Py_ssize_t i = 0; is_done && place >= 0 && i < PyTuple_GET_SIZE(row); i++) {
+        PyObject *key = PyTuple_GET_ITEM(row, i);
+        is_done = PyBytes_Check(key) && PyBytes_GET_SIZE(key) == KEY;
+        if (!is_done) {
+            PyErr_Format(PyExc_ValueError, "packed_keys: expected keys of 16 bytes, found %R", key);
+        } else if ((place = place_of(sites, &n_sites, PyBytes_AS_STRING(key), place)) >= 0) {
+            unsigned char at = (unsigned char)place;
+            is_done = append(&which, &at, 1) && append(&rests, (Bytes)PyBytes_AS_STRING(key) + SITE, KEY - SITE);
+            if (!is_done) PyErr_NoMemory();
+        }
+    }
+    Py_DECREF(row);
+    if (!is_done) return NULL;
+    if (place < 0) Py_RETURN_NONE;
+    size_t n_which = n_sites > 1 ? which.n : 0, n_places = (size_t)n_sites * SITE;
+    if ((found = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n_places + n_which + rests.n)))) {
+        char *to = PyBytes_AS_STRING(found);
+        memcpy(to, sites, n_places);
+        if (n_which) memcpy(to + n_places, which.at, n_which);
+        if (rests.n) memcpy(to + n_places + n_which, rests.at, rests.n);
+    }
+    return found ? Py_BuildValue("iN", n_sites, found) : NULL;
+}
+
 /* Numbers from 1, ascending, as differences. */
 static PyObject *py_steps(PyObject *self, PyObject *numbers) {
     static Buffer out; /* stays between two rows */
@@ -150,6 +195,7 @@ PyMethodDef FRONT_METHODS[] = {
     {"front_coded", py_front_coded, METH_O, "front_coded(texts) -> bytes"},
     {"front_decoded", py_front_decoded, METH_VARARGS, "front_decoded(row: bytes, first, n) -> list of n texts"},
     {"new_rows", py_new_rows, METH_VARARGS, "new_rows(keys, depths, heads: dict, first) -> dict of 24 bytes by key"},
+    {"packed_keys", py_packed_keys, METH_O, "packed_keys(keys) -> (number of sites, bytes), None if they are of more than 256 sites"},
     {"steps", py_steps, METH_O, "steps(numbers: ascending) -> bytes"},
     {NULL, NULL, 0, NULL},
 };

@@ -20,7 +20,7 @@ from thresher.storage.packing import pack_u64
 from thresher.storage.records import UrlRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.queues import Queues
-from thresher.storage.url_rows import front_coded_in_python, front_decoded_in_python, n_urls, pack_urls, unpack_urls
+from thresher.storage.url_rows import front_coded_in_python, front_decoded_in_python, n_urls, pack_urls, packed_keys_in_python, unpack_urls
 
 SITE = b"S" * 8
 QUEUE = SITE + b"q" * 8
@@ -59,6 +59,20 @@ def test_both_ways_write_the_same_bytes_and_refuse_the_same(texts: list[str], pl
         except ValueError:  # a torn row, or bytes that are no text
             read.append(None)
     assert read[0] == read[1]
+
+
+@pytest.mark.skipif(not NATIVE, reason="the extension is not there")
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=400), st.sampled_from([1, 3, 256, 257, 400]))
+@example([*range(256)], 256)
+@example([*range(257)], 257)
+@settings(max_examples=60, deadline=None)
+def test_both_ways_pack_the_same_keys(numbers: list[int], n_sites: int) -> None:
+    keys = [key_of(n, n_sites) for n in numbers]
+    packed = native.packed_keys(keys)
+    assert packed == (packed_keys_in_python(keys) if len({key[:8] for key in keys}) <= 256 else None)
+    if packed is not None:
+        with pytest.raises(ValueError, match="keys of 16 bytes"):
+            native.packed_keys([*keys, b"short"])
 
 
 def test_a_row_that_is_cut_or_of_another_version_is_refused() -> None:
