@@ -1,9 +1,10 @@
 """The panel: asks every filter at a gate, in the registry's order, and makes one judgement of their answers.
 
-Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page can be judged
-between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it changes no
-judgement. Overrides may give a filter another mode and other settings for some URLs (variants.py). Of what enforcing filters refuse at the
-learned gate, a small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
+Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page of a site can be
+judged between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it
+changes no judgement. Overrides may give a filter another mode and other settings for some URLs (variants.py). Of what enforcing filters
+refuse at the learned gate, a small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same
+links.
 """
 
 from __future__ import annotations
