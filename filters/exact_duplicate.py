@@ -52,7 +52,7 @@ _SILENT: Final = Verdict(NAME)
 def spec(settings: ExactDuplicateSettings) -> FilterSpec:
     """Return the filter with its parts."""
     page = ExactDuplicateFilter(settings)
-    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=page, on_again=outdate)
+    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=page, on_again=outdate, learns_late=True)
 
 
 def outdate(pages: Sequence[bytes], memory: Memory) -> None:

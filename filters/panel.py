@@ -1,9 +1,10 @@
 """The panel: asks every filter at a gate, in the registry's order, and makes one judgement of their answers.
 
-Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page can be judged
-between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it changes no
-judgement. Overrides may give a filter another mode and other settings for some URLs (variants.py). Of what enforcing filters refuse at the
-learned gate, a small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
+Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page of a site can be
+judged between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it
+changes no judgement. Overrides may give a filter another mode and other settings for some URLs (variants.py). Of what enforcing filters
+refuse at the learned gate, a small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same
+links.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from types import NoneType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -22,21 +23,22 @@ from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import NEEDS_BROWSER, CrawlURL, Head, Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, NOTHING_REFUSED, Gate, LinkColumns, LinkJudgement
+from thresher.filters.base import NOTHING_REFUSED, Gate, LinkColumns, LinkJudgement
 from thresher.filters.capabilities import Relinks
-from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
+from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Learned, Turn
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.undo import NAME as UNDO
 from thresher.filters.evidence.undo import Undo, UndoableMemory
-from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
+from thresher.filters.journal import JournalRecord, decode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
+from thresher.filters.observing import GatePart, Lessons
 from thresher.filters.reports import Reports
 from thresher.filters.spec import FilterSpec, Foresight
 from thresher.filters.variants import may_have, ruling_on
 from thresher.filters.variants import refused as refused_by
 
 _KEY: Final = 16
-_encode = msgspec.msgpack.Encoder().encode
+_SITE: Final = 8
 
 
 def _measured(spec: FilterSpec, page: Page) -> Any:
@@ -53,16 +55,6 @@ def _all_of(n: int) -> npt.NDArray[np.bool_]:
 
 def _foresee(foresee: Foresight, memory: Memory, page: Page, queue: bytes) -> None:
     foresee(page, queue, memory)
-
-
-class _Part(NamedTuple):
-    """What the panel needs of a filter at a gate, for each page again."""
-
-    spec: FilterSpec
-    part: Any
-    memory: Memory
-    is_journaled: bool  # whether it learns from its measures
-    is_simple: bool  # it enforces, and has no variants
 
 
 class Panel:
@@ -104,12 +96,12 @@ class Panel:
         self._learning[Gate.UNREAD] = [spec for spec in specs if spec.unread and spec.page]
         self._parts = {gate: [self._part(spec, gate) for spec in learning] for gate, learning in self._learning.items()}
         self._again = [spec for spec in specs if (spec.again or spec.by_url) and spec.learned]
-        self._varies = any(spec.by_url is not None for spec in specs)
+        self.lessons = Lessons(self.specs, self._parts)
 
-    def _part(self, spec: FilterSpec, gate: Gate) -> _Part:
+    def _part(self, spec: FilterSpec, gate: Gate) -> GatePart:
         part = spec.part(gate)
         is_simple = spec.by_url is None and spec.mode is Mode.ENFORCE
-        return _Part(spec, part, self._memories[spec.name], getattr(part, "measure_type", None) is not NoneType, is_simple)
+        return GatePart(spec, part, self._memories[spec.name], getattr(part, "measure_type", None) is not NoneType, is_simple)
 
     def _memory(self, spec: FilterSpec, memory: Memory) -> Memory:
         """Return a filter's memory, wrapped so that its changes can be undone.
@@ -166,6 +158,7 @@ class Panel:
 
     def turn(self, url: CrawlURL) -> Turn:
         """Judge a URL once more just before it is requested: which filters now hold, rewrite or refuse it, and which observers would."""
+        self.lessons.before(url.key[:_SITE])
         asked_again = [spec for spec in self._again if (again := spec.of(url.text).again) and again(url.key, self._memories[spec.name])]
         if not asked_again:
             return NO_OBJECTION
@@ -221,6 +214,7 @@ class Panel:
         Args:
             measures: By the `measurers` in their order, if they have been asked already.
         """
+        self.lessons.before(page.url.key[:_SITE])
         measured = measures if measures is not None else [measure(page) for measure in self.measurers()]
         made = self._judge(Gate.PAGE, measured, page.url.text)
         if NEEDS_BROWSER.isdisjoint(page.flags):
@@ -237,6 +231,7 @@ class Panel:
 
     def links(self, batch: LinkBatch) -> Deliberation[LinkJudgement]:
         """Judge the new links of a page; nothing is learned yet."""
+        self.lessons.before(*batch.site_keys)
         refused: dict[int, Verdict] = {}
         said: dict[int, Verdict] = {}
         effects: list[Asked] = []
@@ -269,29 +264,9 @@ class Panel:
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, batch.source.text, said)
 
-    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], JournalRecord | None]:
+    def learn(self, deliberation: Deliberation[Any]) -> Learned:
         """Let every filter at the gate observe the judgement; return the effects that they ask for and what the journal keeps."""
-        effects: list[Asked] = []
-        measures: list[tuple[str, bytes]] = []
-        subject = deliberation.subject
-        gate, judgement = deliberation.gate, deliberation.judgement
-        for (spec, part, memory, is_journaled, _), measure in zip(self._parts[gate], deliberation.measures, strict=True):
-            if spec.by_url is not None and subject:
-                of = spec.of(subject)
-                if of.mode is Mode.OFF:
-                    continue
-                part = of.part(gate)  # noqa: PLW2901 - the variant's
-            asked = part.observe(measure, judgement, memory)
-            if asked is NOTHING_LEARNED:
-                continue
-            if is_journaled:
-                measures.append((spec.name, _encode(measure)))
-            if asked:
-                effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
-        if not measures:
-            return tuple(effects), None
-        said = subject if self._varies else ""
-        return tuple(effects), JournalRecord(gate, encode_judgement(judgement), measures, said)
+        return self.lessons.learn(deliberation)
 
     def void(self, site: bytes) -> JournalRecord | None:
         """Let the filters forget what they learned about a site since it was last believed; return the record for the journal."""

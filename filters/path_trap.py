@@ -83,6 +83,7 @@ def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), shared: di
         unread=True,
         recent=links.recent,
         shared=held,
+        learns_late=True,
     )
 
 

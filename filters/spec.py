@@ -54,6 +54,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     voids: bool = False  # it may ask to undo what all other filters learned (filters/evidence/undo.py)
     by_url: Callable[[str], FilterSpec] | None = None  # the filter as overrides make it for a URL; `mode` is then the strongest of all
     shared: Any = None  # cached memory that it must share with its variants under other settings
+    learns_late: bool = False  # pages of other sites may be judged before it observes one: it decides about a site by its records alone
     unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
 
     def of(self, text: str) -> FilterSpec:

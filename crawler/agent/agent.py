@@ -22,6 +22,7 @@ from thresher.crawler.agent.leases import Leases
 from thresher.crawler.agent.limits import CrawlLimits
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
+from thresher.crawler.agent.settling import Settling
 from thresher.crawler.agent.stop import Stop
 from thresher.crawler.agent.suspension import SuspensionDetector
 from thresher.crawler.agent.tail_turns import TailTurns
@@ -83,21 +84,32 @@ class Agent:
         self._frontier = frontier_of(store, self._context, self._started_at)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         on_failure, on_commit, is_idle = self._on_commit_failure, self._on_commit, self._is_idle
-        self._committer = Committer(store, settings.store, clock=self._clock, on_failure=on_failure, on_commit=on_commit, is_idle=is_idle)
+        self._committer = Committer(
+            store, settings.store, clock=self._clock, on_failure=on_failure, on_commit=on_commit, is_idle=is_idle, catch_up=self._catch_up
+        )
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._brakes = Brakes(directory, settings, store, self._committer)
         self._requests = RequestLog(settings.log.requests)
         self._suspensions = SuspensionDetector()
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
-        self._leases = Leases(self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch)
-        self._lookups = Lookups(
-            self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
-        )
+        self._make_workers_parts()
         self._figures = Figures(self._settler.totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
         self._prepared = False
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
         self._watch_for_the_end(left_behind)
+
+    def _make_workers_parts(self) -> None:
+        """Make the parts that give leases and addresses to workers, and take what they have found."""
+        self._leases = Leases(
+            self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch, must_wait=lambda: self._settling.has_late
+        )
+        joined = self._context.batch_reader.hands_out
+        self._settling = Settling(self._settler, self._committer, is_joined=joined, wake=self._dispatch, fail=self._leases.fail)
+        self._context.panel.lessons.catch_up = self._settling.catch_up
+        self._lookups = Lookups(
+            self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
+        )
 
     def _watch_for_the_end(self, left_behind: Status | None) -> None:
         """Make the parts that know whether anything is left to do, and whether a limit is reached."""
@@ -205,11 +217,17 @@ class Agent:
         self._leases.dry = None
         self._tails.on_settled()
         with self._context.suspects.watching(made.lease.entry.url.key):
-            self._committer.whole(self._settler.settle, made, now)
+            self._settling.settle(made, now)
         self._announcer.on_settled()
+
+    def _catch_up(self) -> None:
+        self._settling.catch_up()
 
     def _dispatch(self) -> None:
         """Give idle workers the URLs that may be requested now; end the crawl if nothing is left."""
+        if self._settling.gathers:
+            return
+        self._settling.catch_up()
         self._leases.hand_out()
         self._lookups.start(self._group)
         self._check_end()

@@ -16,17 +16,27 @@ _A_ROUND: Final = 16  # leases that are handed out in a round of the loop: to be
 class Leases:
     """The only caller of `Frontier.pop`."""
 
-    def __init__(self, frontier: Frontier, clock: Callable[[], float], *, why_not: Callable[[], str], wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        clock: Callable[[], float],
+        *,
+        why_not: Callable[[], str],
+        wake: Callable[[], None],
+        must_wait: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Create the leases; none is in flight.
 
         Args:
             why_not: Returns why no request may start now; "" if one may.
             wake: Called when the next host is ready, and when more leases are to be handed out.
+            must_wait: Returns whether a worker waits for `hand_out` in any case.
         """
         self._frontier = frontier
         self._clock = clock
         self._why_not = why_not
         self._wake = wake
+        self._must_wait = must_wait
         self._goes_on = False  # whether more leases are handed out in the next round of the loop
         self._alarm = Alarm(clock, wake)
         self._idle: deque[asyncio.Future[Lease]] = deque()
@@ -36,7 +46,7 @@ class Leases:
 
     async def next(self) -> Lease:
         """Return a lease; if there is none, wait until `hand_out` has one for this worker."""
-        lease = self._take()
+        lease = None if self._must_wait() else self._take()
         if lease is None:
             waiter: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
             self._idle.append(waiter)
@@ -59,6 +69,13 @@ class Leases:
                 break
             self._idle.pop().set_result(lease)
             n += 1
+
+    def fail(self, error: BaseException) -> None:
+        """End the idle workers by an error that no worker has met."""
+        while self._idle:
+            waiter = self._idle.pop()
+            if not waiter.done():
+                waiter.set_exception(error)
 
     def _go_on(self) -> None:
         self._goes_on = False

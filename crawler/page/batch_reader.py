@@ -13,9 +13,10 @@ in one batch the second is compared with the first.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -42,6 +43,8 @@ _PAGES: Final = 64  # pages of a batch: with more, a page takes less time; with 
 _BYTES: Final = 2 << 20
 _ROUND_S: Final = 0.005  # seconds after which a round of the loop begins no further step
 _APART: Final = 10_000  # most hosts that are remembered
+_SITE: Final = 8
+_TURN: Final = itemgetter(0)
 _WOKEN: Final = 8  # most journeys that go on in a round: the rest of a page's journey takes as long as reading it
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
@@ -121,6 +124,10 @@ class BatchReader:
     def is_behind(self) -> bool:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
+
+    def hands_out(self) -> bool:
+        """Return whether more journeys go on in the next round of the loop."""
+        return bool(self._batch) and self._n_woken > 0
 
     def isolate(self, host: str) -> None:
         """Parse the host's pages in a child process from now on. May be called by any thread."""
@@ -274,7 +281,7 @@ class BatchReader:
             n_pages += 1
         batch = self._waiting[:n_pages]
         del self._waiting[:n_pages]
-        return batch
+        return _spread(batch)
 
     # the stages, in their order
 
@@ -361,6 +368,17 @@ def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
     assert ticket.page is not None
     if ticket.page.url.purpose not in FILTERS_OWN:
         ticket.measures.append(measure(ticket.page))
+
+
+def _spread(batch: list[_Ticket]) -> list[_Ticket]:
+    """Return the first page of each site, then the second ones, and so on: what settles them takes pages of several sites together."""
+    n_before: Counter[bytes] = Counter()
+    turns: list[tuple[int, _Ticket]] = []
+    for ticket in batch:
+        site = ticket.outcome.url.key[:_SITE]
+        turns.append((n_before[site], ticket))
+        n_before[site] += 1
+    return [ticket for _, ticket in sorted(turns, key=_TURN)]
 
 
 def _unusable(refused: Iterable[tuple[str, Reason]]) -> list[Skip]:

@@ -32,11 +32,13 @@ class Committer:
         on_failure: Callable[[BaseException], None],
         on_commit: Callable[[], None],
         is_idle: Callable[[], bool] = lambda: True,
+        catch_up: Callable[[], None] = lambda: None,
     ) -> None:
         """Create it; it belongs to the running loop.
 
         Args:
             is_idle: Returns whether no visit is under way that could join the open group.
+            catch_up: Writes the ends of visits whose ends are not written yet.
         """
         self._store = store
         self._settings = settings
@@ -44,6 +46,7 @@ class Committer:
         self._on_failure = on_failure
         self._on_commit = on_commit
         self._is_idle = is_idle
+        self._catch_up = catch_up
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self.broken = False  # a commit has failed, or a visit is half written: no further commit is made
@@ -57,9 +60,15 @@ class Committer:
         )
 
     def whole(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call `write`, which writes visits. If it raises, a visit may be half written: then nothing is committed any more by this
-        process.
+        """Call `write`, which writes visits, after the ends of earlier visits are written.
+
+        If it raises, a visit may be half written: then nothing is committed any more by this process.
         """
+        self._catch_up()
+        self.guard(write, *args, **kwargs)
+
+    def guard(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call `write` as `whole` does, but leave the ends of earlier visits as they are."""
         try:
             write(*args, **kwargs)
         except BaseException:
@@ -82,12 +91,14 @@ class Committer:
             self._timer.cancel()
             self._timer = None
         if self._store.pending_visits and not self._store.committing and not self.broken:
+            self._catch_up()
             self._store.flush(self._clock()).add_done_callback(self._written)
 
     async def drain(self) -> None:
         """Commit everything that has settled, unless a commit fails."""
         while not self.broken and (self._store.pending_visits or self._store.committing):
             if not self._store.committing:
+                self._catch_up()
                 await asyncio.wrap_future(self._store.flush(self._clock()))
             else:
                 await asyncio.sleep(0.001)

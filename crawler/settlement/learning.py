@@ -16,6 +16,7 @@ from thresher.crawler.visit import VisitContext
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Asked, Deliberation, Learned
 from thresher.filters.journal import JournalRecord
+from thresher.filters.observing import Observing
 from thresher.storage.tables import Tables
 from thresher.storage.tables.journal import TAIL
 
@@ -44,13 +45,20 @@ class Learning:
 
     def learn(self, deliberations: Iterable[Deliberation[Any] | None], now: float) -> None:
         """Let the filters observe, write the journal, then do what they ask for."""
+        panel = self._context.panel
+        self._learned([(one.effects, panel.learn(one)) for one in deliberations if one is not None], now)
+
+    def finish(self, observings: Iterable[Observing], now: float) -> None:
+        """Write the journal of a visit that all filters have observed by now, then do what they ask for."""
+        lessons = self._context.panel.lessons
+        self._learned([(one.deliberation.effects, lessons.learned(one)) for one in observings], now)
+
+    def _learned(self, learned: Iterable[tuple[tuple[Asked, ...], Learned]], now: float) -> None:
         asked: list[Asked] = []
-        for deliberation in deliberations:
-            if deliberation is not None:
-                effects, record = self._context.panel.learn(deliberation)
-                asked += [*deliberation.effects, *effects]
-                if record is not None:
-                    self._notes.append(record)
+        for before, (effects, record) in learned:
+            asked += [*before, *effects]
+            if record is not None:
+                self._notes.append(record)
         self.apply(asked, now)
 
     def learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:

@@ -158,7 +158,30 @@ class PageSettlement:
         self._learning.learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._learning.settle_pairs(url, status, b"", now)
 
+    def begin(self, visit: Visit, outcome: Fetched, now: float) -> None:
+        """Write the answer to the request of a page; what filters learn from it, and `on_learned`, follow."""
+        self._totals.request(outcome.wire_bytes)
+        for name in visit.said:
+            self._totals.count_would_save(name)
+        self._frontier.finish(visit.lease, outcome, now, is_page=True)
+        self._write(visit, outcome, "", now)
+
     def _on_fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+        page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
+        assert page is not None
+        assert deliberation is not None
+        of_class = self._effects.class_of_links(url.key, deliberation.judgement)
+        self._write(visit, outcome, of_class, now)
+        self._learning.learn((deliberation, visit.sifted.deliberation if visit.sifted is not None else None), now)
+        self.on_learned(visit, of_class, now)
+        self._learning.settle_pairs(url, page.status, page.fingerprint, now)
+
+    def _write(self, visit: Visit, outcome: Fetched, of_class: str, now: float) -> None:
+        """Write a page and its links.
+
+        Args:
+            of_class: The class of its new links, "" if there is none.
+        """
         page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
         assert deliberation is not None
@@ -169,20 +192,21 @@ class PageSettlement:
         self._announcements.on_page(url, outcome.head, now)
         self._requisites.on_page(visit, now)
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
-        sifted = visit.sifted or Sifted()
-        of_class = self._effects.class_of_links(url.key, deliberation.judgement)
-        numbers = self._admission.admit(url, sifted, now, of_class=of_class)
+        numbers = self._admission.admit(url, visit.sifted or Sifted(), now, of_class=of_class)
         if deliberation.judgement.follow:
             self._tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not verdict.keep:
                 is_enforced = self._context.panel.enforces(verdict.filter, url.text)
                 (self._totals.count_saved if is_enforced else self._totals.count_would_save)(verdict.filter)
-        self._learning.learn((deliberation, sifted.deliberation), now)
-        self._name_again(url, sifted, deliberation.judgement, now)
+
+    def on_learned(self, visit: Visit, of_class: str, now: float) -> None:
+        """Do what follows once all filters have learned from a page."""
+        assert visit.deliberation is not None
+        sifted = visit.sifted or Sifted()
+        self._name_again(visit.lease.entry.url, sifted, visit.deliberation.judgement, now)
         if self._tail_service.is_good(visit) and not of_class:
             self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
-        self._learning.settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Report to filters which queued or held URLs a page named."""

@@ -21,6 +21,7 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.filter_requests import FilterRequests
 from thresher.crawler.settlement.findings import Findings
 from thresher.crawler.settlement.journey import Journey
+from thresher.crawler.settlement.late_visits import LateVisits
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.pages import PageSettlement
@@ -36,7 +37,7 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.deliberation import Deliberation
+from thresher.filters.deliberation import Deliberation, Learned
 from thresher.storage.archive.peers import PeerCaptures
 from thresher.storage.partitions import on_one_disk, shard_path
 from thresher.storage.records import PageRecord
@@ -80,6 +81,7 @@ class Settler:
             requisites=self.requisites,
             outbox=outbox,
         )
+        self._late = LateVisits(store, context, self._effects, self.learning, self._pages, pairs, end=self._follow)
         self._findings = Findings(context, self._effects, self.learning, self.tail_service)
         of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning, self._findings)
         self._revisits = Revisits(
@@ -111,12 +113,47 @@ class Settler:
         self._end(visit, now)
         self._close(visit, now)
 
-    def _close(self, visit: Visit, now: float) -> None:
-        """Write what follows from a visit whose result is written, and close it."""
+    def settle_soon(self, visit: Visit, now: float) -> None:
+        """Write one visit, and close it unless its end may be written later, by `catch_up` (late_visits.py)."""
+        may_wait = self._late.may_wait(visit)
+        if self._late.must_end_before(visit, may_wait=may_wait):
+            self.catch_up()
+        if not may_wait:
+            self.settle(visit, now)
+            return
+        self._late.begin(visit, now)
+        self._release(visit, now)
+        self._store.end_visit()
+        if self._late.has_asked:
+            self.catch_up()
+
+    @property
+    def n_late(self) -> int:
+        """Visits whose ends are not written yet."""
+        return len(self._late)
+
+    def catch_up(self) -> None:
+        """Write the ends of all visits that wait for it."""
+        if self._late:
+            self._late.catch_up()
+            self._store.tables.rounds.prune(self._store.first_uncommitted)
+
+    def _release(self, visit: Visit, now: float) -> None:
+        """Archive what a visit has fetched, and let go of what its lease has held up."""
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
-        self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
+
+    def _close(self, visit: Visit, now: float) -> None:
+        """Write what follows from a visit whose result is written, and close it."""
+        self._release(visit, now)
+        self._follow(visit, self._effects.canaries.on_answer(visit), now)
+        self._store.tables.rounds.prune(self._store.first_uncommitted)
+        self._store.end_visit()
+
+    def _follow(self, visit: Visit, told: Learned, now: float) -> None:
+        """Write what follows from a visit after the filter canary was told of it."""
+        self.learning.carry_out(told, now)
         self.tail_service.on_settled(visit, now)
         if self._effects.clear_doubts(visit.lease.queue, now):
             self.learning.apply((), now)
@@ -125,9 +162,7 @@ class Settler:
         self._effects.named.release_aliases(visit.lease.entry.url.key)
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)
-        self._store.tables.rounds.prune(self._store.first_uncommitted)
         self.learning.write(now)
-        self._store.end_visit()
 
     def _end(self, visit: Visit, now: float) -> None:
         """End the lease: by the result of the URL's request, or of another request that was made or is needed first."""

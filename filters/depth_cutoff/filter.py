@@ -355,6 +355,7 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
         recent=sites.recent,
         on_restored=sites.drop,
         shared=sites,
+        learns_late=True,
     )
 
 

@@ -121,6 +121,7 @@ def spec(settings: DustSettings, *, judges: Collection[str] = (), of_site: OfSit
         recent=families.recent,
         adopts=adopts,
         shared=books,
+        learns_late=True,
     )
 
 

@@ -74,6 +74,7 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared
         recent=sites.recent,
         on_restored=sites.drop,
         shared=sites,
+        learns_late=True,
     )
 
 

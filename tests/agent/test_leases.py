@@ -34,3 +34,20 @@ async def test_a_hundred_workers_that_waited_begin_in_several_rounds() -> None:
         assert len(at_rounds) < _WORKERS
     taken = await asyncio.gather(*workers)
     assert len({lease.queue for lease in taken}) == _WORKERS
+
+
+async def test_no_lease_is_taken_while_a_visit_has_not_ended_and_an_error_ends_who_waits() -> None:
+    """Mutations: the worker takes a URL of which a filter has still to learn; it waits for ever for an agent that is broken."""
+    world = World()
+    world.fill(1, 1)
+    world.look_up()
+    has_late = True
+    leases = Leases(world.frontier, lambda: world.now, why_not=lambda: "", wake=lambda: None, must_wait=lambda: has_late)
+    first, second = (asyncio.create_task(leases.next()) for _ in range(2))
+    await asyncio.sleep(0)
+    assert not leases.in_flight
+    leases.hand_out()
+    leases.fail(KeyError("missing"))
+    taken, failed = await asyncio.gather(second, first, return_exceptions=True)
+    assert [*leases.in_flight.values()] == [taken]
+    assert isinstance(failed, KeyError)

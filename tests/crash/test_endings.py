@@ -116,15 +116,15 @@ from pathlib import Path
 from thresher.crawler.process import agent_process
 from thresher.crawler.settlement.pages import PageSettlement
 from thresher.crawler.status import Status
-settle, left = PageSettlement._on_fetched, [{n}]
-def counted(self, made, outcome, now):
-    settle(self, made, outcome, now)
+settle, left = PageSettlement.on_learned, [{n}]
+def counted(self, *of):
+    settle(self, *of)
     left[0] -= 1
     if left[0] == 0 and not Path(once).exists():
         Path(once).touch()
         agent_process._report(Status())
         os.kill(os.getpid(), signal.{number})
-PageSettlement._on_fetched = counted
+PageSettlement.on_learned = counted
 """
 
 
@@ -314,23 +314,27 @@ def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path, monkey
     assert display.notes == []
 
 
-def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
-    """F81, F83: the visit is half written when the exception ends the agent; none of it may be committed, however long the end takes."""
+@pytest.mark.parametrize("step", ["_write", "on_learned"])
+def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings, step: str) -> None:
+    """F81, F83: the visit is half written when the exception ends the agent; none of it may be committed, however long the end takes.
+
+    It may come when a page is written, or when the ends of several visits are.
+    """
     code = f"""
         import asyncio
         from pathlib import Path
         from thresher.crawler.agent.agent import Agent
         from thresher.crawler.settlement.pages import PageSettlement
-        once, settle, left = Path({str(tmp_path / "once")!r}), PageSettlement._on_fetched, [20]
-        def fail(self, made, outcome, now):
+        once, settle, left = Path({str(tmp_path / "once")!r}), PageSettlement.{step}, [20]
+        def fail(self, *of):
             left[0] -= 1
             if left[0] == 0 and not once.exists():
                 once.touch()
                 raise RuntimeError("planted")
-            settle(self, made, outcome, now)
+            settle(self, *of)
         async def linger(self):
             await asyncio.sleep(0.5)
-        PageSettlement._on_fetched, Agent.close = fail, linger
+        PageSettlement.{step}, Agent.close = fail, linger
         main()
         """
     supervisor = Supervisor(store, Display(), agent=agent(code))

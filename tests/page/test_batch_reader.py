@@ -177,6 +177,20 @@ async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path
     assert max(woken) == woken[1] == most
 
 
+async def test_journeys_go_on_with_the_first_page_of_each_site_then_the_second(tmp_path: Path) -> None:
+    """Pages of several sites can be learned from together, two of a site cannot. Mutation: they go on as they came."""
+    went_on: list[str] = []
+
+    async def journey(table: BatchReader, name: str) -> None:
+        url = URLS.url(f"http://{name}/")
+        await table.read(replace(page(1), url=url, head=replace(page(1).head, url=url)))
+        went_on.append(name)
+
+    async with batch_reader(tmp_path) as table:
+        await asyncio.gather(*(journey(table, name) for name in ("a.test", "www.a.test", "b.test", "www.b.test", "c.test")))
+    assert went_on == ["a.test", "b.test", "c.test", "www.a.test", "www.b.test"]
+
+
 async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(source: html.DecodedBody, **options: Any) -> Parsed:
         if b"page 2" in source.body_utf8:

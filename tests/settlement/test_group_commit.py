@@ -68,3 +68,43 @@ def test_what_settled_during_a_commit_is_committed_at_once_only_if_nothing_else_
         return len(flushed)
 
     assert asyncio.run(crawl()) == 1 + is_idle
+
+
+async def test_the_ends_of_visits_are_written_before_a_commit_and_before_anything_else_is() -> None:
+    """Mutations: the group is committed without them, or other rows are written before them."""
+    done: list[str] = []
+    store = Slow()
+
+    def flush(_now: float) -> Future[None]:
+        done.append("commit")
+        return store.commit
+
+    cast("Any", store).flush = flush
+    committer = Committer(
+        cast("Store", cast("Any", store)),
+        StoreSettings(),
+        clock=lambda: 0.0,
+        on_failure=lambda error: None,
+        on_commit=lambda: None,
+        catch_up=lambda: done.append("ends"),
+    )
+    committer.whole(done.append, "rows")
+    committer.guard(done.append, "a visit that others may join")
+    committer.flush()
+    assert done == ["ends", "rows", "a visit that others may join", "ends", "commit"]
+
+
+def test_an_end_that_cannot_be_written_is_a_visit_that_is_half_written() -> None:
+    """Nothing is committed any more. Mutation: an error outside `write` left the group open."""
+    committer: Committer
+
+    async def crawl() -> bool:
+        nonlocal committer
+        committer = Committer(
+            cast("Store", cast("Any", Slow())), StoreSettings(), clock=lambda: 0.0, on_failure=lambda _: None, on_commit=lambda: None
+        )
+        with pytest.raises(KeyError):
+            committer.guard({}.__getitem__, "missing")  # type: ignore[arg-type]
+        return committer.broken
+
+    assert asyncio.run(crawl())
