@@ -62,5 +62,10 @@ def on_settled(memory: Memory, via: bytes, *, is_new: bool) -> Leading | None:
     return Leading(is_decided, leads, note)
 
 
+def waits_for(memory: Memory, page: bytes) -> bool:
+    """Return whether a page's links have not decided yet, given its key; False for a page that showed something new."""
+    return memory.get(_key(page)) is not None
+
+
 def _key(page: bytes) -> bytes:
     return page[:_SITE] + _MARK + page[_SITE:]

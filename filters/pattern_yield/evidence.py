@@ -5,8 +5,9 @@ it needs more barren fetches, from several of them.
 
 **Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
 (filters/evidence/standing.py): if only every second page of a kind is worth its fetch, the pages that are always worth it go first. A small
-difference holds nothing, since lists and exports count as new and only look better. The two are compared from `barren` fetches on. The pattern is released when its draws yield as much as the rest, by the lower bound; if `barren`
-draws in a row give nothing, it is held like any barren pattern.
+difference holds nothing, since lists and exports count as new and only look better. The two are compared from `barren` fetches on. The
+pattern is released when its draws yield nearly as much as the rest, by the lower bound; if `barren` draws in a row give nothing, it is held
+like any barren pattern.
 
 Memory: 35 bytes a pattern. Time: 4 µs per fetch.
 """
