@@ -32,6 +32,9 @@ elsewhere on the host: days of a calendar, records, or works of a painter have t
 **q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
 as deep as visitors do, also along a chain of new pages. The floor holds for all cuts by depth alone: those by q and those of whole hosts.
 
+**Lists.** A page that shows nothing new, and that others than worthless pages have named, counts as new once its links have decided that it
+leads to what is new (filters/evidence/leading.py): so lists of records are not held for what they say themselves.
+
 **Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
 """
 
@@ -96,6 +99,14 @@ class PlaceCounts(msgspec.Struct, array_like=True):
             self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
         self.kept.learn(is_good, window=BELIEF.window)
         return BELIEF.learn(self.opinion, is_new)
+
+    def credit(self, depth: int) -> bool:
+        """Count a fetch that was not new as one that was, since its page has led to what is new; return as `learn` does."""
+        at = min(depth, _DEEPEST)
+        if at >= len(self.fetched) or self.new[at] >= self.fetched[at]:
+            return False
+        self.new[at] += 1
+        return BELIEF.credit(self.opinion)
 
     def is_less(self, every: Standing, *, by_kept: bool = False) -> bool:
         """Return whether less is new here than elsewhere on the host, or nothing was new for so long that the place counts as endless.

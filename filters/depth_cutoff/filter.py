@@ -35,6 +35,7 @@ from thresher.filters.depth_cutoff.namers import may_be_endless, names_of
 from thresher.filters.depth_cutoff.novelty import sample_of
 from thresher.filters.depth_cutoff.places import is_choice, kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, SiteSummary, is_barren, is_poor, poor_key
+from thresher.filters.evidence.leading import on_settled, wait_for_links, waits_for
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
 
@@ -75,6 +76,7 @@ class DepthPageMeasure(msgspec.Struct, array_like=True, dict=True):
     is_ok: bool
     n_links: int
     sampled: bytes = b""  # result of novelty.sample, once computed
+    via: bytes = b""  # key of the page that named it first
 
     def asked_for_sample(self) -> bytes:
         """Return the sample of the page's words."""
@@ -105,7 +107,7 @@ class DepthOfPages:
         url = page.url
         key = url.key if url.via or not url.seed_distance else b""
         text = int.from_bytes(page.fingerprint[:8], "big") or page.status
-        measure = DepthPageMeasure(url.text, url.host, key, url.site_depth, text, page.status == 200, len(page.links))
+        measure = DepthPageMeasure(url.text, url.host, key, url.site_depth, text, page.status == 200, len(page.links), via=url.via)
         measure.__dict__["page"] = page
         return measure
 
@@ -133,7 +135,8 @@ class DepthOfPages:
         drop = drop_of(judgement, is_ok=measure.is_ok)
         poor = summary.n_old > 0 and is_poor(memory, key)
         is_usual = not (drop or poor) and self._is_usual(summary, kind)
-        if is_usual and key[8] % SAMPLE:
+        leader = waits_for(memory, measure.via) if summary.n_old and measure.via[:8] == site else False
+        if is_usual and key[8] % SAMPLE and not leader:
             return NOTHING_LEARNED
         parts = parse(measure.url, measure.host)
         stands_for = SAMPLE if is_usual else 1
@@ -145,6 +148,10 @@ class DepthOfPages:
             return NO_EFFECTS
         ledger = Ledger(memory, site, self._rule)
         wrong = ledger.learn(fetch)
+        if is_barren(memory, key) and not poor:
+            wait_for_links(memory, key, f"{measure.depth} {measure.url}".encode())
+        if leader and (found := on_settled(memory, measure.via, is_new=not is_barren(memory, key))) is not None and found.leads:
+            wrong += ledger.led_on(found.note)
         self._sites.remember(memory, site, ledger.save())
         released = _released(wrong, ledger)
         is_vain = bool(drop) or ledger.is_spent

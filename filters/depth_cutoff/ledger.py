@@ -152,6 +152,19 @@ class Ledger:
         self.head.taught(fetch.kind, is_new=is_new, is_dropped=bool(fetch.drop))
         return self._learn(fetch, before, where, is_new=is_new)
 
+    def led_on(self, note: bytes) -> list[Released]:
+        """Count a fetch that showed nothing new as one that did, since its page has led to what is new; return as `learn` does.
+
+        Args:
+            note: Depth and URL of the page.
+        """
+        depth, url = note.decode().split(" ", 1)
+        where = self.where(parse(url, origin_of(url)))
+        ladder = [self._at(form) for form in (*where.ladder(), *where.parameters)]
+        wrong = [place for place in ladder if place.credit(int(depth))]
+        self._limits(where, set(where.ladder()), is_new=False)
+        return [Released(place.form, place.limit) for place in wrong]
+
     def _learn_early(self, early: list[EarlyPage]) -> None:
         """Learn from the site's first pages, all of which were new (early.py)."""
         self.vocabulary = Vocabulary()

@@ -42,13 +42,14 @@ from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.dust.kinds import names_of_kind
+from thresher.filters.dust.leads import lead_on
 from thresher.filters.dust.places import HOST, SPELLING, Place, host_place, places
+from thresher.filters.dust.pools import class_of, name_of_group, names_of_pools
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.early import PackedList
 from thresher.filters.evidence.posterior import lower_share, upper_share
 
 BELIEF: Final = 0.35  # lower bound of the share of alike pages from which a URL is held
-CLASS: Final = "dust family "  # begins the name of every class
 ENOUGH: Final = 4  # answers needed for an opinion
 HASH: Final = 5  # bytes
 _NOTED: Final = 4  # the counts of a class are written again after so many answers
@@ -60,7 +61,6 @@ _PEERS: Final = 8  # pages of a group that the next one is compared with
 _ENTRY: Final = 2 * HASH
 _MOST_PLACES: Final = 64  # places of a site that may have an opinion
 _LASTING: Final = 1.0  # weight of the records of answers: records of groups are dropped before them
-_LONGEST: Final = 100  # characters of a class's name
 _NONE: Final = b"\0\0"
 _GROUP: Final = b"g"
 _POOL: Final = b"v"
@@ -118,6 +118,7 @@ class Learned(NamedTuple):
 
     n_alike: int = 0  # alike pages in its largest family, with the page itself; 0 if it is in no family
     sunk: tuple[str, ...] = ()  # classes of the pools that are surely no families
+    alike_at: tuple[str, ...] = ()  # names of the places at which it is alike
 
 
 class Alias(NamedTuple):
@@ -185,7 +186,7 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
     """
     believed = known_places(memory, site)
     news: set[str] = set()
-    largest, sunk = 0, list[str]()
+    largest, sunk, alike_at = 0, list[str](), list[str]()
     for place in places(url, origin):
         if of_host is not None and place.name == HOST:
             if of_host:
@@ -207,12 +208,13 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
             n_alike, is_believed, lost = _count_in_pools(memory, site, place, origin, answers, is_alike=is_alike)
             largest = max(largest, n_alike if is_alike else 0)
             sunk += lost
+            alike_at += [place.name] if is_alike else []
             news |= {place.name} if is_believed else set()
         if (grown := answers + _entered(stored[2:], shown)) != stored:
             memory.put(key, grown)
     if not news <= believed and len(believed) < _MOST_PLACES:
         memory.put(site + _BELIEVED, _encode(sorted(believed | news)[:_MOST_PLACES]), _LASTING)
-    return Learned(largest, tuple(sunk))
+    return Learned(largest, tuple(sunk), tuple(alike_at))
 
 
 def alias(memory: Memory, site: bytes, url: str, origin: str, *, belief: float = BELIEF, enough: int = ENOUGH) -> Alias | None:
@@ -264,7 +266,7 @@ def _pool_of_place(name: str) -> bytes:
     """Return what follows the site in the key of a place's pool.
 
     Args:
-        name: The last of `_names`.
+        name: The last of `names_of_pools`.
     """
     return _POOL + _digest(name.encode())
 
@@ -278,7 +280,7 @@ def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here
     Args:
         here: Answers of the group, which are counted already.
     """
-    names = _names(place, origin)
+    names = names_of_pools(place, origin)
     for kind in _pools_of_kind(site, place, origin):
         memory.put(kind, _count(memory.get(kind) or _NONE, is_alike=is_alike), _LASTING)
     keys = [site + _POOL + _digest(name.encode()) for name in names]
@@ -288,11 +290,11 @@ def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here
         memory.put(key, answers, _LASTING)
     if not any(_may_be_believed(answers) for answers in (here, *counted)):
         return counted[-1][1], False, []
-    for name, answers in zip((_group_name(place), *names), (here, *counted), strict=True):
+    for name, answers in zip((name_of_group(place), *names), (here, *counted), strict=True):
         if answers[0] >= ENOUGH and answers[0] % _NOTED == 0:
-            memory.put(_class_key(_holder(name)), answers, _LASTING)
+            memory.put(_class_key(class_of(name)), answers, _LASTING)
     changes = zip(names, before, counted, strict=True)
-    sunk = [_holder(name) for name, was, answers in changes if was[0] >= ENOUGH and not _is_against(was) and _is_against(answers)]
+    sunk = [class_of(name) for name, was, answers in changes if was[0] >= ENOUGH and not _is_against(was) and _is_against(answers)]
     return counted[-1][1], True, sunk
 
 
@@ -304,16 +306,19 @@ def _is_against(answers: bytes) -> bool:
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
     """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place.
 
-    None if the answers of this kind of URL (kinds.py), with this value if they are enough, are surely against it.
+    None if the answers of this kind of URL (kinds.py), with this value if they are enough, are surely against it, or its alike pages lead
+    to what is new (leads.py).
     """
+    if lead_on(memory, site, place, origin):
+        return None
     of_kind = [memory.get(key) or _NONE for key in _pools_of_kind(site, place, origin)]
     if (answers := next((of for of in of_kind if of[0] >= enough), None)) is not None and _is_against(answers):
         return None
-    names = _names(place, origin)
-    for name, answers in _by_specificity(memory, site, names, (_group_name(place), here)):
+    names = names_of_pools(place, origin)
+    for name, answers in _by_specificity(memory, site, names, (name_of_group(place), here)):
         n, alike = answers
         if n >= enough:
-            return Alias(_holder(name), lower_share(n, alike), n, alike)
+            return Alias(class_of(name), lower_share(n, alike), n, alike)
     return None
 
 
@@ -324,29 +329,8 @@ def _by_specificity(memory: Memory, site: bytes, names: Sequence[str], group: tu
             yield group
 
 
-def _names(place: Place, origin: str) -> list[str]:
-    """Return the names of the pools of a place, the most specific first: that of the value, of a parameter at its path, of the place."""
-    if place.name == HOST:
-        return [f"{HOST} {origin}", HOST]
-    first = f"{origin} {place.name}"
-    value = f"{first}{place.value if place.of else f' {place.value}'}"
-    return [value, f"{origin}{place.of} {place.name}", first] if place.of else [value, first]
-
-
 def _pools_of_kind(site: bytes, place: Place, origin: str) -> list[bytes]:
     return [site + _POOL + _digest(name.encode()) for name in names_of_kind(place, origin)]
-
-
-def _group_name(place: Place) -> str:
-    return f"{place.name} {place.group}"
-
-
-def _holder(name: str) -> str:
-    """Return the class of a pool or group."""
-    readable = name.replace("\0", "*")
-    if len(readable) > _LONGEST:
-        readable = f"{readable[:_LONGEST]}… {_digest(name.encode()).hex()}"
-    return CLASS + readable
 
 
 def _group_key(site: bytes, place: Place) -> bytes:

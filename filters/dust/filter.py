@@ -44,7 +44,7 @@ from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, 
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
-from thresher.filters.dust import collisions, families
+from thresher.filters.dust import collisions, families, leads
 from thresher.filters.dust.alarm import on_page
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, DustLinkGate
@@ -194,9 +194,12 @@ class PageGate:
     def observe(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         learned = self._compare(measure, judgement, memory)
         effects = self._list(measure, judgement, memory, learned.n_alike if learned is not None else 0)
-        if learned is None:
+        alike_at = learned.alike_at if learned is not None else ()
+        is_new = judgement.is_new and learned is not None and not alike_at
+        freed = leads.learn(memory, measure.key, measure.via, measure.url, alike_at, is_new=is_new)
+        if learned is None and freed is None:
             return effects
-        return (*effects, *[Release(holder) for holder in learned.sunk]) if learned.sunk or effects is not NOTHING_LEARNED else NO_EFFECTS
+        return (*effects, *map(Release, [*(learned.sunk if learned is not None else ()), *(freed or ())]))
 
     def _compare(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory) -> families.Learned | None:
         """Compare a page with those whose URLs differ at one place, unless it was dropped for another reason than being a copy.

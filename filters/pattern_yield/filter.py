@@ -177,7 +177,7 @@ class YieldOfPages:
         worth = self._worth(measure, novelty, tree, parts)
         if not is_usual or novelty.is_barren:
             counts = worth or url == measure.url  # a copy under an alias is no evidence against the pattern of its canonical URL
-            tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
+            tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=measure.has_links))
         effects = _credit(tree, via, memory, self._sites, self._rule, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False and novelty is not Novelty.LIKE else effects

@@ -16,6 +16,7 @@ import xxhash
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.dust import families
 from thresher.filters.dust.families import Alias
+from thresher.filters.dust.pools import CLASS
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected
 from thresher.filters.pattern_yield.patterns import forms, parse
@@ -107,7 +108,7 @@ class Opinions:
 
     def recent(self, holder: str) -> Recent:
         """Return what a class had yielded before a URL of it was held."""
-        if holder.startswith(families.CLASS):
+        if holder.startswith(CLASS):
             return families.recent(holder, self._memory)
         known = self._recent.get(holder.removeprefix("shape "))
         return Recent(known.n, known.s, known.streak) if known is not None else Recent()

@@ -365,3 +365,24 @@ def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree(most: int,
 
 def by_form(memory: Memory) -> dict[str, Pattern]:
     return {pattern.form: pattern for pattern in patterns_of(memory, SITE)}
+
+
+def test_a_copy_whose_links_wait_in_a_class_is_worth_its_fetch_once_one_of_them_is_new() -> None:
+    """Lists of a register say the same and lead to parcels, though nobody follows a copy. Mutation: what is not followed cannot lead."""
+
+    def fetched(url: str, text: str, *, via: str = "", is_copy: bool = False) -> None:
+        judged = crawl.panel.page(told(url, text, via=via))
+        against = (Verdict("exact_duplicate", keep=False, follow=False, reason=Reason.DUPLICATE_CONTENT),) if is_copy else ()
+        judgement = Judgement(not is_copy, not is_copy, against, not is_copy)
+        crawl.panel.learn(replace(judged, judgement=judgement))
+
+    memory = DictMemory()
+    crawl = Crawl(memory, SURE)
+    for i in range(20):
+        fetched(f"{SITE_URL}/{i}/", "the list", is_copy=i > 0)
+        crawl.sit(batch(f"{SITE_URL}/{i}/parcel", source=f"{SITE_URL}/{i}/"))
+        fetched(f"{SITE_URL}/news/{i}", f"report by {chr(97 + i) * 5}")
+        fetched(f"{SITE_URL}/{i}/parcel", f"meadow of {chr(97 + i) * 5}", via=f"{SITE_URL}/{i}/")
+    lists = next(of for of in patterns_of(memory, SITE) if of.form == "a.example/<n>/")
+    assert lists.evidence.worth > 15
+    assert not lists.evidence.barren
