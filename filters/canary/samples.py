@@ -276,9 +276,9 @@ def unknown(memory: Memory, queue: bytes, n: int) -> list[int]:
 
 
 def forget(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> None:
-    """Drop the samples of URLs that are fetched again, if they were not compared yet."""
+    """Drop the samples of URLs that are fetched again, if they were not compared yet and are no neighbours of bad ones."""
     for at, sample in list(_all(memory, queue)):
-        if sample.key in keys and sample.found is Finding.NOTHING:
+        if sample.key in keys and sample.found is Finding.NOTHING and at not in state.near:
             memory.delete(_key(queue, at))
     _count(memory, queue, state)
 

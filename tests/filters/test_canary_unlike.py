@@ -137,6 +137,15 @@ def test_walls_stood_at_the_same_time_only_if_their_answers_lie_close() -> None:
     assert samples.beside(memory, QUEUE, state, [key(n) for n in (2, 90, 95)]) == tuple(key(n) for n in (91, 92, 93, 94, 96, 97))
 
 
+def test_a_neighbour_of_a_bad_sample_is_compared_though_its_url_is_fetched_again() -> None:
+    """It had shown what another page within a wall did, and was dropped: two pages behind it were lost. Mutation: all are dropped."""
+    memory, state = DictMemory(), HostState(40, 30, near=[16])
+    for n in (8, 16):
+        samples.put(memory, QUEUE, n, Sample(f"http://a/{n}", key(n), b"Pown%04d" % n, look(0), 9))
+    samples.forget(memory, QUEUE, state, [key(8), key(16)])
+    assert [at for at in (8, 16) if samples.sample_at(memory, QUEUE, at)] == [16]
+
+
 def test_a_page_that_is_fetched_again_no_longer_has_the_text_of_a_form() -> None:
     """A wall had shown a login form there; when a third address showed the form, the page that had come back was dropped. Mutation: nothing
     is forgotten.
