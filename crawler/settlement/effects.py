@@ -131,7 +131,7 @@ class Effector:
                     self._audit(effect, now)
                 case Request():
                     self.request(effect, Requester(who), now)
-                case Revise(page=key) | Worthless(key=key) if self._only_observed(who, key):
+                case Revise(page=key) | Worthless(key=key) if self._is_idle(who, key):
                     pass
                 case Revise():
                     self._tables.verdicts.revise(effect.page, effect.verdict, now, counts=self._context.panel.enforces(who))
@@ -161,12 +161,12 @@ class Effector:
                 case NotWalled():
                     self.canaries.on_not_walled(effect)
 
-    def _only_observed(self, who: str, key: bytes) -> bool:
-        """Return whether a filter is in mode `observe` or `off` for the URL of this key, by an override."""
-        if not self._context.panel.varies(who):
-            return False
-        row = self._tables.seen.row(key)
-        return row is not None and not self._context.panel.enforces(who, self._tables.seen.url_of(row.seq))
+    def _is_idle(self, who: str, key: bytes) -> bool:
+        """Return whether a verdict changes nothing: its URL is to be fetched again, or an override lets the filter only observe it."""
+        row, panel = self._tables.seen.row(key), self._context.panel
+        if row is None or row.state in (State.QUEUED, State.HELD):
+            return row is not None
+        return panel.varies(who) and not panel.enforces(who, self._tables.seen.url_of(row.seq))
 
     def hold_or_rewrite(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule may record no more."""

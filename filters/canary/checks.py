@@ -15,11 +15,12 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, records, samples, vocabulary, watch
+from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.samples import Finding, Sample
 from thresher.filters.canary.sighting import is_page, words_for
-from thresher.filters.soft_error.looks import Look, is_nearly
+from thresher.filters.soft_error.looks import Look, is_nearly, most_noise
 
 _AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
 _AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
@@ -45,9 +46,9 @@ class Requests:
 
     def _usable(self, *, but: bytes = b"") -> list[int]:
         slots = answers.usable(self._memory, self._queue, but=but)
-        if watch.is_on(self._state):  # those that have been good come first
+        if watch.is_on(self._state):  # those that have been good come first, of them those that say most
             found = records.candidates(self._memory, self._queue)
-            slots.sort(key=lambda slot: not found[slot].is_proved)
+            slots.sort(key=lambda slot: (not found[slot].is_proved, found[slot].is_proved and -says(found[slot])))
         return slots
 
     def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
@@ -73,6 +74,38 @@ class Requests:
         """Take the pages of these slots no longer for canaries."""
         for slot in slots:
             records.drop_candidate(self._memory, self._queue, slot)
+
+    def _is_less(self, candidate: Candidate, token: bytes, look: Look | None) -> bool:
+        """Return whether another canary is to be asked, since this one shows less than ever before."""
+        return is_less(candidate, token, look) and any(slot != self._state.slot for slot in self._usable(but=self._state.why))
+
+    def _beside_good(self) -> Effects:
+        """Learn that the first canary of a round has failed and another one is good: a wall has just fallen, or answers some requests only;
+        or the first one's page has changed.
+        """
+        state, memory, queue = self._state, self._memory, self._queue
+        one = records.candidates(memory, queue).get(state.first_slot)
+        of_walls = [records.is_of_wall(memory, queue, token) for token in state.failed]
+        if watch.is_on(state) and not any(of_walls) and watch.is_steady(memory, queue, state.first_slot):
+            return self._again(samples.since(memory, queue, state.good_at))
+        if state.has_met_wall:
+            return self._again([key for key, one in records.suspects(memory, queue).items() if one.token in state.failed])
+        if one is not None and state.shown is not None and is_like_look(one.look, state.shown):
+            one.spread = max(one.spread, lost(one.look, state.shown))
+            one.token, one.look = state.failed[0], state.shown
+            records.put_candidate(memory, queue, state.first_slot, one)
+            self._drop(*(slot for slot in state.changed if slot != state.first_slot))
+        else:
+            self._drop(state.first_slot, *state.changed)
+        state.has_changed = True
+        return NO_EFFECTS
+
+    def _is_nearly_suspected(self, found: Found) -> bool:
+        """Return whether a page differs from the suspected answers by a time of day or a count at most."""
+        suspected = records.counts(self._memory, self._queue).get(self._state.why)
+        if suspected is None or suspected.look is None or found.look is None:
+            return False
+        return is_nearly(found.look, suspected.look)
 
     def again(self, keys: Collection[bytes]) -> Effects:
         """Queue URLs again that have shown the same as one which shows something else now; none of the canaries of a round under way."""
@@ -142,12 +175,15 @@ class SampleChecks(Requests, ABC):
         if sample is None:
             return self._clear_next()
         if not found.was_asked or not self._is_other(sample, found):
-            state.n_flips += state.stage is Stage.SAMPLE_TWICE and not watch.is_on(state)
+            if state.stage is Stage.SAMPLE_TWICE and not watch.is_on(state):
+                self._flipped()
             if not records.candidates(self._memory, self._queue):
                 self._make_canary(sample, found)
             watch.note(state, state.sample_at)
             return self._closed(Finding.SAME)
         if state.stage is Stage.SAMPLE:
+            if state.n_flips and found.token == state.shows[0] and (found.look is None or lost(sample.look, found.look) > MOST_NOISE):
+                records.note_wall(self._memory, self._queue, found.token)  # two samples show it, and it resembles none
             state.shows = found.token, found.look
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
         if _is_unsteady(state.shows, found):
@@ -159,6 +195,13 @@ class SampleChecks(Requests, ABC):
         state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
         canary = next((slot for slot in self._usable() if slot in usable), None)
         return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
+
+    def _flipped(self) -> None:
+        """Count a sample that showed another page, and then its own again: a wall's answer, or a site of variants."""
+        state = self._state
+        is_walls = records.is_of_wall(self._memory, self._queue, state.shows[0])
+        state.n_flips = max(0, state.n_flips + (-1 if is_walls else 1))
+        state.n_walls += is_walls and state.n_walls == 0
 
     def _once_more(self, sample: Sample, found: Found) -> Effects:
         """Look at a sample again that shows something else each time: at once if a wall has shown one of both."""
@@ -172,6 +215,8 @@ class SampleChecks(Requests, ABC):
     def _is_other(self, sample: Sample, found: Found) -> bool:
         """Return whether a sample shows another page: one that is not like it, or not the page that it has shared with another URL."""
         if samples.is_other(sample, found.token, found.look, found.n_links):
+            return True
+        if self._state.watched_until and found.look is not None and lost(sample.look, found.look) > most_noise(sample.look):
             return True
         if found.token == sample.token or found.look is None or is_nearly(found.look, sample.look):
             return False

@@ -8,13 +8,11 @@ host has nothing else to fetch, the largest first, within a budget. What was fou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.canary import records, vocabulary
 from thresher.filters.canary.records import Count, HostState, SuspectAnswer
-from thresher.filters.canary.sighting import is_error
 from thresher.filters.canary.vocabulary import Speech
 
 _FEWEST: Final = 2  # least alike answers that are a group; one is enough if a wall of the host has answered the same before
@@ -134,32 +132,3 @@ def clear(memory: Memory, queue: bytes) -> int:
 def is_of(token: bytes, answer: SuspectAnswer) -> bool:
     """Return whether an answer belongs to the group of a token."""
     return answer.speaks == Speech.STRANGE if token == vocabulary.STRANGE else answer.token == token
-
-
-def of_wall(state: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes, ...], set[bytes]]:
-    """Return the URLs that a wall answered for, and its tokens: those of the canary's answer, or all if no answer was that one."""
-    answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
-    of_canary = set(state.failed)
-    is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
-    is_met = is_one and any(one.token in of_canary for one in answers.values())
-    if of_canary and not is_met and not any(map(is_error, of_canary)):
-        is_foreign = state.is_foreign or state.why == vocabulary.STRANGE
-        return tuple(_foreign(answers) if is_foreign else answers), set(alike)
-    tokens = of_canary | {token for token in alike if token[:1] in (b"C", b"F")}
-    walls = {key for key, one in answers.items() if one.token in tokens and one.token}
-    return tuple(key for key in sorted(walls) if answers[key].via not in walls), tokens
-
-
-def _foreign(answers: Mapping[bytes, SuspectAnswer]) -> list[bytes]:
-    """Return the URLs whose answers a wall in another language may have given: it leaves none of the host's words between two of them."""
-    found: list[bytes] = []
-    since: list[bytes] = []  # the last answer in the host's words
-    is_strange = False
-    for key, one in sorted(answers.items(), key=lambda of: of[1].at):
-        if one.speaks == Speech.OWN:
-            found += since if is_strange else ()
-            since, is_strange = [], False
-        else:
-            since.append(key)
-            is_strange = is_strange or one.speaks == Speech.STRANGE
-    return [*found, *since] if is_strange else found

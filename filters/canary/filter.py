@@ -103,6 +103,8 @@ class CanaryFilter:
         state = None if len(FirstAnswers(memory, queue)) else records.stored_state(memory, queue)
         if state is None or state.stage is not Stage.IDLE:
             return False
+        if watch.is_due_at_end(state) and answers.usable(memory, queue):
+            return True
         if samples.is_due(state) or (state.n_walls and doubts.is_any_of_wall(memory, queue)):
             return True
         return self._budget.allows_clearing(state) and bool(doubts.groups(memory, queue))
@@ -127,7 +129,8 @@ class CanaryFilter:
             return of.begin(b"", can_wait=False)
         state.is_drained = True
         why = doubts.worth_a_request(memory, request.queue, state, small_too=self._budget.allows_clearing(state))[0]
-        return (of.begin(why, is_drained=True, can_wait=False) if why else NO_EFFECTS) or of.begin_check()
+        effects = (of.begin(why, is_drained=True, can_wait=False) if why else NO_EFFECTS) or of.begin_check()
+        return effects or (of.begin(b"", is_drained=True, can_wait=False) if watch.is_due_at_end(state) else NO_EFFECTS)
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
         heirs = answers.heirs(memory, seen, state)

@@ -4,6 +4,9 @@ It does if its words are equal, or if it has most of the word pairs of the kept 
 session add words and take none away. A page that has lost its links is another one: what it names is not found any more. The share of its
 word pairs that a page loses between two fetches of a healthy host is its own noise (`Candidate.spread`). A page that loses more than twice
 that, and more than `MOST_LOST`, is another page.
+
+A wall may change the prose of a page only, of which a list of links has little. So a canary that has shown the same whenever it was fetched
+again says nothing for sure if it has lost more than a clock or a count would change, or has another title (`is_less`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.filters.canary.records import Candidate
-from thresher.filters.soft_error.looks import Look, resemblance
+from thresher.filters.soft_error.looks import Look, most_noise, resemblance
 
 MOST_LOST: Final = 0.25  # share of a page's word pairs that it may lose in any case
 _FEW_LINKS: Final = 0.25  # share of its links that a page may lose and still be the same
@@ -26,6 +29,18 @@ def is_like(candidate: Candidate, token: bytes, look: Look | None, n_links: int)
     if token == candidate.token:
         return True
     return look is not None and lost(candidate.look, look) <= max(MOST_LOST, min(MOST_NOISE, 2 * candidate.spread))
+
+
+def is_less(candidate: Candidate, token: bytes, look: Look | None) -> bool:
+    """Return whether an answer shows less than a page that has never lost anything."""
+    if look is None or token == candidate.token or not candidate.is_proved or candidate.spread > most_noise(candidate.look):
+        return False
+    return look.title != candidate.look.title or lost(candidate.look, look) > most_noise(candidate.look)
+
+
+def says(candidate: Candidate) -> int:
+    """Return how much a page says by which a wall may be known: its words, if it has links, too."""
+    return candidate.look.n_words if has_other_links(candidate.n_links, 0) else 0
 
 
 def lost(kept: Look, found: Look) -> float:

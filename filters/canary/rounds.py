@@ -29,14 +29,14 @@ from typing import Final
 from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import doubts, records, samples, vocabulary, watch
+from thresher.filters.canary import behind, doubts, records, samples, vocabulary, watch
 from thresher.filters.canary.checks import SampleChecks
-from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_like, is_like_look, lost
+from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_less, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
-from thresher.filters.canary.sighting import is_error, is_page, words_for
+from thresher.filters.canary.sighting import is_error, words_for
 from thresher.filters.canary.vocabulary import Speech
-from thresher.filters.soft_error.looks import Look, distance, is_nearly
+from thresher.filters.soft_error.looks import Look, distance
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
@@ -48,7 +48,8 @@ _AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next 
 _MOST_RETURNED: Final = 12  # times that canaries may return to what they were: pages that do so more often have two states
 _OF_TWO: Final = 2  # answers that are alike, of which one may be the page's own, shown for another one
 _MOST_BETWEEN: Final = 64  # answers while canaries were what they had not been before, of which all are fetched again
-_FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
+_MET: Final = 4  # requests of a round, of which one is a canary's where suspected URLs show what a wall has shown
+_MOST_MET: Final = 6 * _MET  # requests of a round after which they are asked for no more
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 
 
@@ -121,10 +122,12 @@ class Round(SampleChecks):
         is_walls = found.token in (*state.failed, state.why) and found.token not in (b"", candidate.token)
         is_foreign = candidate.speaks == Speech.OWN and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         state.is_foreign = state.is_foreign or is_foreign
-        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links):
+        is_as_kept = not is_walls and not is_foreign and is_like(candidate, found.token, found.look, found.n_links)
+        if is_as_kept and not self._is_less(candidate, found.token, found.look):
             return self._good(found, candidate)
         before = candidate.before if state.n_returned < _MOST_RETURNED else None
-        if before is not None and found.look is not None and is_like_look(before[1], found.look):
+        is_before = before is not None and found.look is not None and is_like_look(before[1], found.look)
+        if before is not None and is_before and (found.token == before[0] or not is_as_kept):
             return self._returned()
         return self._bad(found, candidate, is_walls=is_walls)
 
@@ -144,11 +147,8 @@ class Round(SampleChecks):
             candidate.n_links = max(candidate.n_links, found.n_links)  # it may have been kept without its links
             candidate.is_proved, candidate.n_failed = True, 0
             records.put_candidate(memory, queue, state.slot, candidate)
-        if state.stage is Stage.SECOND and not state.has_met_wall:
-            if watch.is_on(state) and watch.is_steady(memory, queue, state.first_slot):
-                return (*self._again(samples.since(memory, queue, state.good_at)), *self._clear_next())  # a wall has just fallen
-            self._drop(state.first_slot, *state.changed)  # they have changed
-            state.has_changed = True
+        if state.stage is Stage.SECOND and not (state.confirms and state.has_met_wall) and (again := self._beside_good()):
+            return (*again, *self._clear_next())
         state.is_unsure, state.unsure = False, []
         if state.stage is Stage.SAMPLE_CONFIRM:
             return self._confirmed(candidate.at)
@@ -182,6 +182,8 @@ class Round(SampleChecks):
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         if not found.was_asked:
             return self._honest()
+        if found.token != state.why and records.is_of_wall(memory, queue, found.token):
+            return self._met_now()
         if found.token == state.why or is_strange or self._is_nearly_suspected(found):
             state.n_same += 1
             suspected = records.counts(memory, queue).get(state.why)
@@ -193,6 +195,17 @@ class Round(SampleChecks):
             state.failed = [state.why]
             return self._fallen()
         return self._fetch(state.slot, Stage.CONFIRM)
+
+    def _met_now(self) -> Effects:
+        """Ask once more, now and then a canary first: a known wall stands now, which says nothing of what was answered before."""
+        state = self._state
+        suspected = records.counts(self._memory, self._queue).get(state.why)
+        if suspected is None or state.n_of_round >= _MOST_MET or state.slot not in records.candidates(self._memory, self._queue):
+            return self._well()
+        if state.n_of_round % _MET:
+            return self._request(suspected.url, suspected.key, Stage.RECHECK)
+        state.failed, state.has_met_wall = [], False
+        return self._fetch(state.slot, Stage.FIRST)
 
     def _honest(self) -> Effects:
         """End the doubt about the suspected answers: their host gives them by itself."""
@@ -209,13 +222,6 @@ class Round(SampleChecks):
             return False
         noise = lost(again[1], found.look)
         return noise <= MOST_NOISE and all(lost(suspected.look, look) <= _AS_NEAR * noise for look in (again[1], found.look))
-
-    def _is_nearly_suspected(self, found: Found) -> bool:
-        """Return whether a page differs from the suspected answers by a time of day or a count at most."""
-        suspected = records.counts(self._memory, self._queue).get(self._state.why)
-        if suspected is None or suspected.look is None or found.look is None:
-            return False
-        return is_nearly(found.look, suspected.look)
 
     def _fallen(self) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
@@ -285,9 +291,11 @@ class Round(SampleChecks):
         other URL says; and it is no more like the first canary than it was when both were kept.
         """
         state, memory, queue = self._state, self._memory, self._queue
-        if lost(look, candidate.look) <= MOST_LOST:
+        if records.is_counted(memory, queue, found.token):
             return False
-        if records.is_counted(memory, queue, found.token) or vocabulary.speech_of(memory, queue, found.words) is not Speech.OWN:
+        if is_less(candidate, found.token, look) and is_like_look(candidate.look, look):
+            return True
+        if lost(look, candidate.look) <= MOST_LOST or vocabulary.speech_of(memory, queue, found.words) is not Speech.OWN:
             return False
         first = records.candidates(memory, queue).get(state.first_slot)
         if state.slot == state.first_slot or first is None or state.shown is None:
@@ -347,10 +355,11 @@ class Round(SampleChecks):
         """Park the host, then ask for a canary. If it has failed for long, accept it as it is."""
         state, memory, queue = self._state, self._memory, self._queue
         state.told, state.flaps = found.told, False
-        if watch.is_on(state) and len(state.changed) > 1 and state.n_parked >= _CHANGED:
+        is_enough = state.n_parked >= (_CHANGED if state.is_changed and not watch.is_on(state) else _MOST_PARKED)
+        if is_enough and watch.is_on(state) and len(state.changed) > 1:
             self._renew()
             return self._release(is_healthy=True)
-        if state.n_parked >= (_CHANGED if state.is_changed else _MOST_PARKED):
+        if is_enough:
             state.given_up = True
             for slot in records.candidates(memory, queue):
                 records.drop_candidate(memory, queue, slot)
@@ -378,17 +387,7 @@ class Round(SampleChecks):
         """Queue again what a wall had answered for; its answers are no longer in doubt."""
         state, memory, queue = self._state, self._memory, self._queue
         self._was_no_waste()
-        keys, tokens = doubts.of_wall(state, queue, memory)
-        if not state.given_up and not tokens.intersection(state.failed):
-            watch.begin(state)
-        is_unlike = not tokens.intersection(state.failed) and state.why != vocabulary.STRANGE
-        if is_unlike and state.n_answers - state.good_at <= _FEW:
-            keys, tokens = samples.since(memory, queue, state.good_at), set()  # earlier answers in doubt stay so
-        elif is_unlike and len(keys) > _FEW and not state.is_foreign:
-            state.near = samples.unknown(memory, queue, state.good_at)[-1:]
-            keys, tokens = (samples.since(memory, queue, state.near[0]), set()) if state.near else (keys, tokens)
-        elif is_page(state.why) and not watch.is_on(state):
-            keys = (*keys, *samples.beside(memory, queue, state, keys))
+        keys, tokens = behind.answered(memory, queue, state)
         alike = records.counts(memory, queue)
         for token in filter(None, state.failed):
             if is_error(token) or state.has_met_wall or (token in alike and alike[token].n > _OF_TWO):

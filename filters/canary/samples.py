@@ -39,6 +39,7 @@ _STEP: Final = 3  # places, of `every`, by which that of a sample moves on
 _FOR_ONE: Final = 4  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
+_APART: Final = 16  # answers from one of a wall to its next, at most
 _FELL: Final = 8  # walls that are remembered
 _TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
@@ -171,8 +172,8 @@ def is_other(sample: Sample, token: bytes, look: Look | None, n_links: int) -> b
 
 
 def differ(one: Look, later: Look) -> bool:
-    """Return whether a page has lost much of what it was, or has become another by what it has got since."""
-    return lost(one, later) > MOST_LOST or lost(later, one) > _MOST_GAINED
+    """Return whether a page has another title, has lost much of what it was, or has become another by what it has got since."""
+    return one.title != later.title or lost(one, later) > MOST_LOST or lost(later, one) > _MOST_GAINED
 
 
 def close(memory: Memory, queue: bytes, state: HostState, at: int, found: Finding) -> None:
@@ -222,10 +223,11 @@ def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[byte
         state: That of the host.
         keys: Of the URLs for which it answered.
     """
-    ats = [at for at, (key, _) in _answers(memory, queue) if queue[:SITE] + key in keys]
+    ats = sorted({key: at for at, (key, _) in _answers(memory, queue) if queue[:SITE] + key in keys}.values())  # of their last answers
     if not ats:
         return ()
-    here = min(ats), max(ats), state.why
+    apart = [later for at, later in itertools.pairwise(ats) if later - at > _APART]  # what lies farther back is no answer of this wall
+    here = (apart[-1] if apart else ats[0]), ats[-1], state.why
     others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1] and there[2] != state.why]
     state.fell = [*(there for there in state.fell if there not in others), here][-_FELL:]
     if not others:
@@ -274,9 +276,9 @@ def unknown(memory: Memory, queue: bytes, n: int) -> list[int]:
 
 
 def forget(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> None:
-    """Drop the samples of URLs that are fetched again, if they were not compared yet."""
+    """Drop the samples of URLs that are fetched again, if they were not compared yet and are no neighbours of bad ones."""
     for at, sample in list(_all(memory, queue)):
-        if sample.key in keys and sample.found is Finding.NOTHING:
+        if sample.key in keys and sample.found is Finding.NOTHING and at not in state.near:
             memory.delete(_key(queue, at))
     _count(memory, queue, state)
 

@@ -34,6 +34,11 @@ def is_due(state: HostState) -> bool:
     return is_on(state) and state.n_answers - state.good_at >= EVERY
 
 
+def is_due_at_end(state: HostState) -> bool:
+    """Return whether a canary is to be fetched before a host that has nothing else to fetch is done with."""
+    return is_on(state) and state.n_answers > state.good_at
+
+
 def is_due_for_samples(state: HostState, *, is_last: bool) -> bool:
     """Return whether a canary is to be fetched because of the last samples.
 

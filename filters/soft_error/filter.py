@@ -22,7 +22,7 @@ from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.pages import PageGate
 from thresher.filters.soft_error.prober import ProbeLearner
-from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
+from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, forget_again, soft_error
 from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
 from thresher.filters.spec import FilterSpec
@@ -51,6 +51,7 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
         prober=prober if peers is None else SharedProber(prober, peers),
         peer_filter=peers,
         on_restored=faults.drop,
+        on_again=forget_again,
         shared=faults,
     )
 

@@ -198,11 +198,16 @@ def is_same_text(a: Look, b: Look) -> bool:
     return bool(a.text) and a.text == b.text and (a.title == b.title or not (a.title and b.title))
 
 
+def most_noise(look: Look) -> float:
+    """Return the share of a page's word pairs that a clock, a name or a count changes at most."""
+    return NEARLY_EQUAL + min(AKIN, _CLOCK / max(1, look.n_words))
+
+
 def is_nearly(a: Look, b: Look) -> bool:
     """Return whether two pages differ in a clock, a name or a count at most. Titles that quote a URL are not compared."""
     if a.title and b.title and a.title != b.title:
         return False
-    tolerance = NEARLY_EQUAL + min(AKIN, _CLOCK / max(1, b.n_words))
+    tolerance = most_noise(b)
     return distance(a, b) <= tolerance and abs(a.n_words - b.n_words) <= _slack(b, tolerance)
 
 

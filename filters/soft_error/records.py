@@ -19,6 +19,7 @@ Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
@@ -208,6 +209,24 @@ HOPS = RecordTable(b"J", FollowedRedirect)
 ECHOES = RecordTable(b"E", Echo)
 LENGTHS = RecordTable(b"K", int)
 _FAULTY = RecordTable(b"F", bool, weight=_HEAVY)
+
+
+def forget_again(pages: Sequence[bytes], memory: Memory) -> None:
+    """Take pages that are fetched again out of those with the same text: a wall may have shown it.
+
+    Args:
+        pages: Keys, of one site.
+        memory: The filter's memory.
+    """
+    gone = set(pages)
+    for key, echo in ECHOES.scan(memory, pages[0][:_SITE]):
+        if echo.is_judged or gone.isdisjoint(echo.pages):
+            continue
+        echo.pages = [page for page in echo.pages if page not in gone]
+        if echo.pages:
+            ECHOES.put(memory, key, echo)
+        else:
+            ECHOES.delete(memory, key)
 
 
 class FaultySites:

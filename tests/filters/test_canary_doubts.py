@@ -8,7 +8,7 @@ from dict_memory import DictMemory
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Effect, FetchAgain, Hurry, NotWalled, Request, Void
 from thresher.crawler.core.model import Purpose
-from thresher.filters.canary import doubts, records, samples, vocabulary
+from thresher.filters.canary import behind, records, samples, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.first_answers import FirstAnswers
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
@@ -35,7 +35,7 @@ def test_of_a_wall_in_another_language_only_what_it_may_have_answered_is_fetched
     for n, letter in enumerate(answers):
         records.put_suspect(memory, QUEUE, key(9 - n), SuspectAnswer(b"P%07d" % n, b"", SPEAKS[letter], n + 1))
     state = HostState(failed=[b"P1234567"], is_foreign=True)
-    assert sorted(doubts.of_wall(state, QUEUE, memory)[0]) == sorted(key(9 - int(n)) for n in again)
+    assert sorted(behind.of_wall(memory, QUEUE, state)[0]) == sorted(key(9 - int(n)) for n in again)
 
 
 def test_the_second_of_strange_answers_in_a_row_is_fetched_again() -> None:

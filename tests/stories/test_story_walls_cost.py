@@ -15,7 +15,7 @@ from thresher.crawler.core.model import State
 from thresher.storage.view import View
 
 N = {"well.test": 600, "walled.test": 200}  # pages
-SHARES = {"well.test": 0.015, "walled.test": 0.2}  # of requests that may be canaries
+SHARES = {"well.test": 0.015, "walled.test": 0.21}  # of requests that may be canaries
 EVERY, FOR = 60, 6  # requests from the beginning of one wall to the next, and for which it stands
 SLOW = PolitenessSettings(
     min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000

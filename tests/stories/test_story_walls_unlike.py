@@ -17,7 +17,7 @@ from thresher.storage.view import View
 N = 120  # pages of a host
 MOST_OF_WALL = 2 * N  # requests of a host that was behind a wall, with canaries and what is fetched again
 MOST_OF_CHANGE = N + 50  # the same of an honest host of which pages have changed
-MOST_WITHOUT_END = 4 * N  # the same where a wall stands for thirty of seventy requests
+MOST_WITHOUT_END = 4.5 * N  # the same where a wall stands for thirty of seventy requests, of which each rest takes one
 EACH = 70  # requests from one wall to the next, where they come again and again
 EVERY = 7  # number of the first page that changes, of eight
 

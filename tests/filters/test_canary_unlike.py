@@ -1,0 +1,159 @@
+"""What shows a wall that answers otherwise for each URL, in its host's own words, and what is fetched again after it."""
+
+from __future__ import annotations
+
+import pytest
+from dict_memory import DictMemory
+
+from thresher.config.settings import CanarySettings
+from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, Request
+from thresher.filters.canary import behind, records, samples, vocabulary
+from thresher.filters.canary.filter import CanaryFilter
+from thresher.filters.canary.news import CanaryRequest, Found, Seen
+from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
+from thresher.filters.canary.samples import Finding, Sample
+from thresher.filters.soft_error.looks import Look
+from thresher.filters.soft_error.records import ECHOES, Echo, forget_again
+
+QUEUE = b"q" * 16
+OWN = vocabulary.Speech.OWN
+
+
+def key(n: int) -> bytes:
+    return QUEUE[:8] + n.to_bytes(8, "big")
+
+
+def look(first: int, n_words: int = 400, title: bytes = b"") -> Look:
+    """Return the look of a page: of two of them, 60 pairs less the difference of their numbers are the same."""
+    return Look(b"".join(n.to_bytes(4, "little") for n in range(first, first + 60)), n_words, title)
+
+
+def asked(memory: DictMemory, n: int, found: Look, token: bytes, n_links: int = 9) -> tuple[Effect, ...]:
+    """Answer to the canary of a number."""
+    records.note_asked(memory, QUEUE, key(n))
+    return CanaryFilter(CanarySettings()).on_answer(Found(key(n), 1.0, token, 200, found, "", was_asked=True, n_links=n_links), memory)
+
+
+def host(memory: DictMemory, state: HostState, *, is_proved: bool = True) -> None:
+    """Put a host with two canaries, the pages 0 and 1."""
+    for n in range(2):
+        page = Candidate(f"http://a/{n}", key(n), b"Ppage00%d" % n, look(100 * n), n + 1, speaks=OWN, n_links=9, is_proved=is_proved)
+        records.put_candidate(memory, QUEUE, n, page)
+    records.write_state(memory, QUEUE, state)
+
+
+@pytest.mark.parametrize("is_proved", [True, False])
+def test_a_steady_canary_that_shows_a_little_less_is_believed_only_with_another(*, is_proved: bool) -> None:
+    """An old state of a site changes hardly anything on a list of links: 15 pages were lost. Mutations: what is lost by less than a
+    quarter is as good as the page; a page of which it is not known whether it is steady asks for a second canary, too.
+    """
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=20, stage=Stage.FIRST), is_proved=is_proved)
+    effects = asked(memory, 0, look(5), b"Pless...")
+    if not is_proved:
+        assert effects == (NotWalled(QUEUE),)
+        return
+    assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/1"]
+    assert asked(memory, 1, look(100), b"Ppage001") == (NotWalled(QUEUE),)
+    assert records.candidates(memory, QUEUE)[0].token == b"Pless...", "the page is what it is now"
+
+
+def test_a_canary_with_another_title_is_another_page() -> None:
+    """Pages of facts about other pages differ in a few words: one under another's address was as good as the other."""
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=20, stage=Stage.FIRST))
+    effects = asked(memory, 0, look(0, title=b"othertit"), b"Pless...")
+    assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/1"]
+    assert samples.differ(look(0), look(0, title=b"othertit"))
+
+
+def test_where_a_canary_met_a_wall_and_another_none_what_the_wall_answered_is_fetched_again() -> None:
+    """A letter was lost that a wall for every second request had answered for. Mutation: the host is well, and nothing is fetched again."""
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=18, stage=Stage.FIRST, watched_until=99))
+    records.note_wall(memory, QUEUE, b"Pwalls..")
+    for n, token in ((5, b"Pwalls.."), (6, b"Pown....")):
+        records.put_suspect(memory, QUEUE, key(n), SuspectAnswer(token, b"", 0, n + 13))
+    asked(memory, 0, look(1000), b"Pwalls..", n_links=0)
+    effects = asked(memory, 1, look(100), b"Ppage001")
+    assert [one.keys for one in effects if isinstance(one, FetchAgain)] == [(key(5),)]
+
+
+def test_a_host_that_is_watched_is_asked_once_more_before_the_crawl_ends() -> None:
+    """Its last answers had no good canary after them. Mutation: only samples and groups of alike answers were looked at then."""
+    memory, part = DictMemory(), CanaryFilter(CanarySettings())
+    host(memory, HostState(20, 9, good_at=20, watched_until=99))
+    assert not part.is_in_doubt(QUEUE, memory)
+    host(memory, HostState(20, 9, good_at=17, watched_until=99))
+    assert part.is_in_doubt(QUEUE, memory)
+    (request,) = part.on_news(CanaryRequest(QUEUE, is_drained=True), memory)
+    assert isinstance(request, Request)
+
+
+@pytest.mark.parametrize(("far", "is_wall"), [(1000, True), (20, False)])
+def test_two_samples_that_show_the_same_once_were_behind_a_wall(far: int, *, is_wall: bool) -> None:
+    """A wall for every second request made a site one of variants: no further sample was looked at, and 20 pages were lost. A page with one
+    of six quotations is no wall's. Mutations: such samples always count as variants, or never.
+    """
+    memory = DictMemory()
+    state = HostState(90, 40)
+    host(memory, state)
+    for n in (8, 16):
+        samples.put(memory, QUEUE, n, Sample(f"http://a/{n}", key(n), b"Pown%04d" % n, look(0), 9))
+        state = records.stored_state(memory, QUEUE) or state
+        state.stage, state.sample_at, state.is_drained = Stage.SAMPLE, n, True
+        records.write_state(memory, QUEUE, state)
+        asked(memory, n, look(far), b"Pslowdwn")
+        asked(memory, n, look(0), b"Pown%04d" % n)
+    state = records.stored_state(memory, QUEUE) or state
+    assert (records.is_of_wall(memory, QUEUE, b"Pslowdwn"), state.n_walls, state.n_flips) == ((True, 1, 0) if is_wall else (False, 0, 2))
+    assert {one.found for at in (8, 16) if (one := samples.sample_at(memory, QUEUE, at))} == {Finding.SAME}
+
+
+def test_the_last_answers_may_be_a_walls_though_only_a_canary_was_in_other_words() -> None:
+    """The first words of a list are those of its menu: five of nine pages of a wall were taken for the host's. Mutation: only what lies
+    between two answers in the host's words.
+    """
+    memory = DictMemory()
+    for n in range(1, 41):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3), HostState(n))
+        speaks = vocabulary.Speech.STRANGE if n == 5 else OWN
+        records.put_suspect(memory, QUEUE, key(n), SuspectAnswer(b"P%07d" % n, b"", speaks, n))
+    samples.put(memory, QUEUE, 36, Sample("http://a/36", key(36), b"P0000036", look(0), 9))
+    state = HostState(40, 30, failed=[b"Pfailed."], is_foreign=True)
+    keys, _ = behind.answered(memory, QUEUE, state)
+    assert sorted(keys) == [key(n) for n in (5, 37, 38, 39, 40)]
+    assert state.watched_until
+
+
+def test_walls_stood_at_the_same_time_only_if_their_answers_lie_close() -> None:
+    """One URL of a group had been answered long before: 448 URLs between came again. Mutation: from the first one on."""
+    memory = DictMemory()
+    for n in range(1, 101):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3), HostState(n))
+    state = HostState(100, 90, why=b"Pslow...", fell=[(40, 50, b"Pother..")])
+    assert samples.beside(memory, QUEUE, state, [key(n) for n in (2, 90, 95)]) == ()
+    state = HostState(100, 90, why=b"Pslow...", fell=[(92, 97, b"Pother..")])
+    assert samples.beside(memory, QUEUE, state, [key(n) for n in (2, 90, 95)]) == tuple(key(n) for n in (91, 92, 93, 94, 96, 97))
+
+
+def test_a_neighbour_of_a_bad_sample_is_compared_though_its_url_is_fetched_again() -> None:
+    """It had shown what another page within a wall did, and was dropped: two pages behind it were lost. Mutation: all are dropped."""
+    memory, state = DictMemory(), HostState(40, 30, near=[16])
+    for n in (8, 16):
+        samples.put(memory, QUEUE, n, Sample(f"http://a/{n}", key(n), b"Pown%04d" % n, look(0), 9))
+    samples.forget(memory, QUEUE, state, [key(8), key(16)])
+    assert [at for at in (8, 16) if samples.sample_at(memory, QUEUE, at)] == [16]
+
+
+def test_a_page_that_is_fetched_again_no_longer_has_the_text_of_a_form() -> None:
+    """A wall had shown a login form there; when a third address showed the form, the page that had come back was dropped. Mutation: nothing
+    is forgotten.
+    """
+    memory = DictMemory()
+    ECHOES.put(memory, key(99), Echo([key(1), key(2)]))
+    ECHOES.put(memory, key(98), Echo([key(2)]))
+    ECHOES.put(memory, key(97), Echo([key(2)], is_judged=True))
+    forget_again([key(2)], memory)
+    found = {at: echo.pages for at, echo in ECHOES.scan(memory, QUEUE[:8])}
+    assert found == {key(99): [key(1)], key(97): [key(2)]}
