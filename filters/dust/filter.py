@@ -204,8 +204,7 @@ class PageGate:
     def _compare(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory) -> families.Learned | None:
         """Compare a page with those whose URLs differ at one place, unless it was dropped for another reason than being a copy.
 
-        Returns:
-            What was learned of its families; None: nothing.
+        Return what was learned of its families, None if nothing was.
         """
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
