@@ -7,8 +7,9 @@ some requests or seconds, and the crawl goes on; robots.txt is always answered. 
 `python -m benchmarks.living record DIR` has kept, which takes minutes and no software, and nothing is crawled without walls.
 
 A document is lost if the plain crawl without walls has it and the crawl with walls kept neither it nor a near copy, by the clusters of
-`thresher replicas`. Each loss is counted under the kind of wall that answered its URLs, or as `aftermath` if none of them was ever asked
-for behind a wall: held or never met after what the walls taught. Exit 1 if anything is lost.
+`thresher replicas`. Each loss is counted under the kind of wall that answered its URLs; as `never shown` if its URLs were asked for eight
+times or more and each time behind a wall, so that no crawler could have it; or as `aftermath` if none of them was ever asked for behind a
+wall: held or never met after what the walls taught. Exit 1 if anything is lost.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from benchmarks.living.site import Site
 from benchmarks.living.sites import SITES, served, there
 
 AFTERMATH = "aftermath"
+NEVER_SHOWN = "never shown"
+_OFTEN = 8  # requests
 _DEFAULT = ("mediawiki", "forum", "listings")
 _PATIENCE = ("limits.max_wait=60", "politeness.backoff_initial=1", "politeness.backoff_max=5")
 _EXAMPLES = 3
@@ -158,8 +161,11 @@ def _told(
 
 
 def blame(urls: Sequence[str], met: Mapping[str, Sequence[str]]) -> str:
-    """Return the kind of wall that answered one of these URLs last, or that none did."""
-    kinds = [kind for url in urls for kind in met.get(_asked(url), ()) if kind]
+    """Return the kind of wall that answered one of these URLs last, that none did, or that walls answered however often one was asked."""
+    asked = [kind for url in urls for kind in met.get(_asked(url), ())]
+    kinds = [kind for kind in asked if kind]
+    if len(kinds) == len(asked) >= _OFTEN:
+        return NEVER_SHOWN
     return kinds[-1] if kinds else AFTERMATH
 
 

@@ -16,7 +16,7 @@ from benchmarks.living.barriers import Kind, Schedule, changed, instead, without
 from benchmarks.living.proxy import walled
 from benchmarks.living.recorded_site import served_again
 from benchmarks.living.recordings import record
-from benchmarks.living.walls import AFTERMATH, before_recording, blame, through
+from benchmarks.living.walls import AFTERMATH, NEVER_SHOWN, before_recording, blame, through
 
 
 def stood(schedule: Schedule, n_requests: int) -> list[Kind | None]:
@@ -101,9 +101,12 @@ def test_a_proxy_hands_on_what_the_site_answers_and_remembers_what_stood(tmp_pat
 
 
 def test_a_loss_is_put_down_to_the_wall_that_its_address_met_last() -> None:
-    met = {"a.example:80/x": ["", "429"], "a.example:80/y?b=1": [""]}
+    met = {"a.example:80/x": ["", "429"], "a.example:80/y?b=1": [""], "a.example:80/often": ["429"] * 8, "a.example:80/less": ["429"] * 7}
     assert blame(["http://a.example:80/x"], met) == "429"
     assert blame(["http://a.example:80/y?b=1", "http://a.example:80/z"], met) == AFTERMATH
+    assert blame(["http://a.example:80/often"], met) == NEVER_SHOWN
+    assert blame(["http://a.example:80/less"], met) == "429"
+    assert blame(["http://a.example:80/often", "http://a.example:80/y?b=1"], met) == "429", "the site itself has answered"
 
 
 def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
