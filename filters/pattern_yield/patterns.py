@@ -108,8 +108,8 @@ def _split(host: str, rest: str) -> Parts:
     params: list[tuple[str, Value]] = []
     if query:
         for field in fields_of(query):
-            name, _, value = field.partition("=")
-            name = _shape(name)
+            name, equals, value = field.partition("=")
+            name, value = (_shape(name), value) if equals else ("", field)
             params.append((name, _value(value, xxhash.xxh3_64_intdigest(name.encode(), seed))))
         params.sort()
     every = (*values, *[value for _, value in params])

@@ -159,6 +159,16 @@ def test_dead_links_of_one_shape_are_cut_whatever_their_pages_say() -> None:
     assert len(site.held) > 200
 
 
+def test_queries_without_names_are_values_of_one_pattern() -> None:
+    """As those of the framesets of a Javadoc.    Mutation: each is a name, and has a pattern of its own."""
+    site = Site()
+    for i in range(60):
+        site.tell(f"/api/{word(i)}.html", f"text {i}")
+        site.tell(f"/api/index.html?{word(i)}.html", "a frameset")
+    assert site.barren() == {"/api/index.html?=<w>"}
+    assert len(site.held) > 45
+
+
 def test_dead_links_of_a_tree_are_not_tried_again_for_each_word_of_its_paths() -> None:
     """Mutation: a pattern that begins when a word becomes a literal begins with nothing."""
     site = Site()
