@@ -1,5 +1,8 @@
 """Exact duplicates: pages whose visible text was already shown by another page of the same site.
 
+A page without a word (a frameset, a page of pictures) is a copy if its body is another one's, byte for byte, and names links. One without
+links may be filled by a script.
+
 The record of a copy is kept. Its body is not stored, unless `store_copies` asks for it; what filters learn is the same either way. Its
 links are followed within a budget (copy_links.py).
 
@@ -13,7 +16,7 @@ among its last words), these numbers are left out, unless the text is short.
 A text belongs to an answer, not to a URL: a wall may show a page's text under another URL. If that URL is fetched again, the text is free
 until a page shows it once more.
 
-    site 8 ‖ text fingerprint 16   → key of the kept page 16, whether it names itself canonical 1, its answer as below
+    site 8 ‖ fingerprint 16        → key of the kept page 16, whether it names itself canonical 1, its answer as below
     page's key 16 ‖ "again"        → how often it was fetched again, 1 byte
     site 8 ‖ "again"               → nothing: some page of it was
 
@@ -31,7 +34,7 @@ import numpy as np
 
 from thresher.config.settings import ExactDuplicateSettings
 from thresher.crawler.core.effects import Revise
-from thresher.crawler.core.model import U64, Judgement, Mode, Page, Reason, Verdict
+from thresher.crawler.core.model import NEEDS_BROWSER, U64, Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home
@@ -76,7 +79,7 @@ def _answer_of(page: bytes, memory: Memory) -> bytes:
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What the filter needs of a page to recognise a copy."""
 
-    cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page is no text to compare
+    cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page has nothing to compare
     page: bytes  # key of the page
     kind: bytes  # kind of its URL, as copy_links.py distinguishes them
     via: bytes  # key of the page that led to it, b"" for none
@@ -102,9 +105,10 @@ class ExactDuplicateFilter:
         self._max_links = settings.max_links
 
     def measure(self, page: Page, /) -> DigestMeasure:
-        comparable = page.status == 200 and len(page.tokens) >= self._min_tokens
+        of_body = page.digest if page.links and page.flags.isdisjoint(NEEDS_BROWSER) else b""
+        shown = _print(page) if len(page.tokens) >= max(1, self._min_tokens) else of_body
         return DigestMeasure(
-            cell=page.url.key[:8] + _print(page) if comparable else b"",
+            cell=page.url.key[:8] + shown if shown and page.status == 200 else b"",
             page=page.url.key,
             kind=copy_links.kind_of(page.url),
             via=page.url.via,

@@ -22,7 +22,7 @@ from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core import html
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import NO_KEY, U64, Directives, Flag, Page
-from thresher.crawler.core.sketch import token_hashes
+from thresher.crawler.core.sketch import body_digest, token_hashes
 from thresher.crawler.core.url import URLSpace
 from thresher.filters.base import Gate
 from thresher.filters.journal import JournalRecord
@@ -165,6 +165,7 @@ class _Reader:
             frozenset(Flag(flag) for flag in page.flags),
             page.fetched_at,
             parsed.form if parsed is not None else "",
+            digest=body_digest(tokens, body or b""),
         )
 
     def _words_of_original(self, page: PageRecord) -> U64:

@@ -290,6 +290,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     at: float = 0.0  # when it was fetched
     form: str = ""  # what its forms ask for: "password", "text" of several lines, "" neither
     feed: str = ""  # canonical URL of the first feed on its own host that it names, if feeds are read
+    digest: bytes = b""  # 16 bytes: hash of the body of a page without words, b"" for others
 
 
 class RedirectPair(msgspec.Struct, frozen=True):

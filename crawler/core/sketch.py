@@ -34,6 +34,7 @@ _MASK: Final = (1 << 64) - 1
 _U = np.uint64
 _SEED: Final = _U(0x2545F4914F6CDD1D)
 
+_OF_BODIES: Final = 1  # seed, so that no body's hash is one of words
 _NO_LETTER: Final = 0
 _LETTER: Final = 1
 _IDEOGRAPH: Final = 2
@@ -122,6 +123,11 @@ def _token_hashes(text: str) -> U64:
 def fingerprint(tokens: U64) -> bytes:
     """Return 16 bytes that identify the sequence of words, b"" if there are no words."""
     return xxhash.xxh3_128_digest(np.ascontiguousarray(tokens, dtype="<u8").data) if tokens.size else b""
+
+
+def body_digest(tokens: U64, body: bytes) -> bytes:
+    """Return 16 bytes that identify the body of a page without words; b"" if it has words, or no body."""
+    return xxhash.xxh3_128_digest(body, seed=_OF_BODIES) if body and not tokens.size else b""
 
 
 def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

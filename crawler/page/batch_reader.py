@@ -30,7 +30,7 @@ from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
 from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
 from thresher.crawler.core.overriding import Overriding, Which
 from thresher.crawler.core.parsed import Link, Parsed
-from thresher.crawler.core.sketch import fingerprint, token_hashes
+from thresher.crawler.core.sketch import body_digest, fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace, origin_of, queue_name
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.browser_need import browser_need
@@ -333,6 +333,7 @@ class BatchReader:
             at=self._clock(),
             form=parsed.form if parsed else "",
             feed=self._feed(outcome.url, parsed) if parsed and self._settings.feeds else "",
+            digest=body_digest(ticket.tokens, outcome.body),
         )
 
     def _foresee(self, foresee: Callable[[Page, bytes], None], ticket: _Ticket) -> None:

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import msgspec
 
-from thresher.filters.evidence.decay import halved
+from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.opinion import Belief, Opinion
 from thresher.filters.evidence.posterior import lower_share
 from thresher.filters.evidence.standing import Standing
@@ -66,6 +66,12 @@ class HoldRule:
         is_wrong = self._belief(is_coarse).learn(of.opinion, worth)
         of.n_barren += of.barren and not was_barren
         return is_wrong
+
+    def begin(self, of: YieldEvidence, general: YieldEvidence) -> None:
+        """Begin a pattern with the barren fetches of a more general one, if that has yielded nothing."""
+        if not general.worth:
+            before = general.opinion.recent
+            of.opinion.recent = Recent(before.n, before.s, before.streak)
 
     def credit(self, of: YieldEvidence, *, is_coarse: bool = False) -> bool:
         """Change a barren fetch to one that was worth it, since it led to something new; return as `learn` does."""

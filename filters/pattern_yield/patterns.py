@@ -20,7 +20,7 @@ Time: 10 to 15 µs per URL, 3 µs for one that differs from an earlier URL in di
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ _NO_DIGITS = {ord(digit): "0" for digit in "123456789"}
 _U64 = (1 << 64) - 1
 CACHE_URLS = 4_096
 CACHE_HOSTS = 1_024
+CACHE_FORMS = 256
 
 Count = Callable[[int], int]
 
@@ -87,16 +88,28 @@ def parse(url: str, origin: str) -> Parts:
 
 @lru_cache(maxsize=CACHE_URLS)
 def _parse(url: str, origin: str) -> Parts:
-    path, _, query = url[len(origin) :].partition("?")
-    host, seed = _host(origin)
-    segments = path[1:].split("/")
+    return _split(_name_of(origin), url[len(origin) + 1 :])
+
+
+@lru_cache(maxsize=CACHE_FORMS)
+def parts_of(form: str) -> Parts:
+    """Split a pattern into parts: those of its URLs, with what it generalises in place of their words."""
+    host, _, rest = form.partition("/")
+    return _split(host, rest)
+
+
+def _split(host: str, rest: str) -> Parts:
+    """Split what follows the host and its slash."""
+    path, _, query = rest.partition("?")
+    seed = _seed(host)
+    segments = path.split("/")
     last = len(segments) - 1
     values = tuple([_value(segment, seed + i, is_file=i == last) for i, segment in enumerate(segments)])
     params: list[tuple[str, Value]] = []
     if query:
         for field in fields_of(query):
-            name, _, value = field.partition("=")
-            name = _shape(name)
+            name, equals, value = field.partition("=")
+            name, value = (_shape(name), value) if equals else ("", field)
             params.append((name, _value(value, xxhash.xxh3_64_intdigest(name.encode(), seed))))
         params.sort()
     every = (*values, *[value for _, value in params])
@@ -104,11 +117,13 @@ def _parse(url: str, origin: str) -> Parts:
     return Parts(host, values, tuple(params), tuple(words), {})
 
 
+_name_of = lru_cache(maxsize=CACHE_HOSTS)(queue_name)  # the name of a host in patterns
+
+
 @lru_cache(maxsize=CACHE_HOSTS)
-def _host(origin: str) -> tuple[str, int]:
-    """Return the name of a host in patterns, and the seed for the hashes of its words."""
-    name = queue_name(origin)
-    return name, xxhash.xxh3_64_intdigest(name.encode()) >> 1
+def _seed(host: str) -> int:
+    """Return the seed for the hashes of a host's words."""
+    return xxhash.xxh3_64_intdigest(host.encode()) >> 1
 
 
 def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = COMMON) -> list[str]:
@@ -124,6 +139,18 @@ def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = C
     if found is None:
         found = parts.spelled[grades] = _spell_all(parts, dict(zip(parts.hashes, grades, strict=True)))
     return found
+
+
+def spelled(parts: Parts) -> str:
+    """Return a URL's pattern with every word as it is: `parts_of` makes its parts of it again, when other words are known."""
+    return forms(parts, lambda _: LITERAL)[0]
+
+
+def more_general(form: str, count: Count) -> Iterator[str]:
+    """Yield the patterns that URLs of a pattern had before words of it became literals, the latest first: none for words known for long."""
+    parts = parts_of(form)
+    for n in sorted({n for n in map(count, parts.hashes) if LITERAL <= n < 2 * LITERAL}):
+        yield forms(parts, count, literal=n + 1)[0]
 
 
 def shape_of(url: str, origin: str) -> str:

@@ -71,7 +71,12 @@ class PendingFetch(msgspec.Struct, array_like=True):
     """A barren fetch that has not been learned from yet."""
 
     key: bytes  # the URL's 8
-    forms: list[str]
+    forms: list[str]  # its patterns, and the one with all its words (patterns.py: `spelled`)
+
+    @property
+    def patterns(self) -> list[str]:
+        """Its patterns."""
+        return self.forms[:-1] or self.forms
 
 
 class LinkSource(msgspec.Struct, array_like=True):

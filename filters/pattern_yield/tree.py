@@ -13,10 +13,13 @@ those would count that are new.
 **Kinds.** A `<w>` stands for words that were not seen often, and one of them may name another kind of page. So the URLs of a pattern
 that is held wait in classes by those words that came back at least once: the tail then serves the kind that yields most.
 
+**Words become literals** by fetches that count for the pattern without them. If these were all barren, and the last showed what the new
+pattern shows, that goes on from there; else a dead tree would be tried eight times for each word of its paths.
+
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
 the pattern had shown this text then, or all URLs of the run share a pattern that never showed anything new: a calendar which is all that is
-left to fetch.
+left to fetch. Which patterns these are is then asked anew: the run itself may have made words literals.
 
 **The first pages.** As long as all pages of a site were new, none shows what another showed, and nothing was redirected, no pattern can be
 barren. So the first of them are only listed, in the site's head, until the tree is needed (filters/evidence/early.py).
@@ -31,8 +34,9 @@ from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
+from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
-from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms, parse
+from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms, more_general, parse, parts_of, spelled
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GOOD_RUN,
@@ -68,12 +72,7 @@ class Tree:
     """One site's patterns: read from a memory, changed, and written back by `save`."""
 
     def __init__(self, memory: Memory, site: bytes, rule: HoldRule) -> None:
-        """Read what a site's patterns share.
-
-        Args:
-            site: 8 bytes.
-            rule: Decides when a pattern is barren.
-        """
+        """Read what a site's patterns share; the site is given by 8 bytes, and the rule decides when a pattern is barren."""
         self._memory = memory
         self.site = site
         self._rule = rule
@@ -124,11 +123,7 @@ class Tree:
         return None
 
     def kind(self, parts: Parts, texts: Sequence[str], pattern: Pattern) -> str:
-        """Return the form of a URL that a pattern holds, with its words that came back; the pattern's own form if it is a coarser one.
-
-        Args:
-            texts: The patterns of the URL.
-        """
+        """Return the form of a URL, of patterns `texts`, held by a pattern, with words that came back; a coarser pattern has its own."""
         if pattern.form != texts[0] or WORD not in pattern.form:
             return pattern.form
         return forms(parts, self.vocabulary.count, literal=REPEATED)[0]
@@ -148,10 +143,7 @@ class Tree:
         """Record what a page shows apart from what its URL repeats; return whether its pattern or the next coarser one showed that lately.
 
         The next coarser pattern is checked too: when a word becomes a literal, a new pattern begins, which has shown nothing yet. A text
-        that a pattern shows for the twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
-
-        Args:
-            is_kept: Whether the panel keeps the page.
+        that a pattern shows for the twentieth time is an empty form: its first page, if the panel kept it, was not worth its fetch either.
         """
         texts = self.forms(parts)[:2]
         self.load(texts)
@@ -197,8 +189,9 @@ class Tree:
         if specific.text == fetch.text:
             self._teach(texts, False)
             return
-        head.pending.append(PendingFetch(fetch.key[8:], texts))
+        head.pending.append(PendingFetch(fetch.key[8:], [*texts, spelled(fetch.parts)]))
         if head.run_length >= RUN:
+            head.pending = [PendingFetch(of.key, [*self.forms(parts_of(of.forms[-1])), of.forms[-1]]) for of in head.pending]
             self.load(entry.forms[0] for entry in head.pending)
             yielded = [entry for entry in head.pending if self._known[entry.forms[0]].evidence.worth > 1]
             if self._is_their_way(yielded):
@@ -208,10 +201,7 @@ class Tree:
     def _is_their_way(self, yielded: list[PendingFetch]) -> bool:
         """Return whether a long run of one text is the usual answer of its patterns and no outage: other URLs showed other texts.
 
-        Either one pattern that has yielded nothing has all URLs of the run; or each of them is of such a pattern, but for a few dead links.
-
-        Args:
-            yielded: Fetches of the run whose patterns have yielded something.
+        Either one pattern that has yielded nothing has all URLs of the run; or each is of such a pattern, but for a few: `yielded`.
         """
         self.load(self.head.run_forms)
         is_one = any(self._known[form].evidence.worth <= 1 for form in self.head.run_forms)
@@ -226,9 +216,18 @@ class Tree:
         """Learn from the run."""
         pending, self.head.pending = self.head.pending, []
         for entry in pending:
-            self.load(entry.forms)
-            self._known[entry.forms[0]].text = self.head.run_text
-            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None)
+            self.load(entry.patterns)
+            self._known[entry.patterns[0]].text = self.head.run_text
+            self._teach(entry.patterns, False, is_open=self._source(self.site + entry.key) is not None)
+
+    def _begin(self, pattern: Pattern) -> None:
+        """Let a pattern without fetches, one of whose words has become a literal, go on from the one without it if that shows the same."""
+        for form in more_general(pattern.form, self.vocabulary.count):
+            self.load((form,))
+            if (general := self._known[form]).evidence.fetched:
+                if general.text == pattern.text:
+                    self._rule.begin(pattern.evidence, general.evidence)
+                return
 
     def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False) -> None:
         """Count for the patterns of a URL whether a fetch was worth it.
@@ -236,6 +235,8 @@ class Tree:
         Args:
             is_open: Whether a URL that the page named may still be worth its fetch.
         """
+        if not worth and not self._known[texts[0]].evidence.fetched:
+            self._begin(self._known[texts[0]])
         self._compare(self._known[texts[0]])
         share = _OPEN if is_open else float(worth)
         self._count(texts, share=share, weight=SAMPLE if worth and self._is_sampled() else 1)
@@ -262,26 +263,24 @@ class Tree:
             share: 1 if the fetch was worth it, 0 if it was barren, `_OPEN` while its links decide.
             weight: Number of fetches that it represents.
         """
-        self.load(texts)
-        if not texts or self.barren(texts) is not None:
-            return
-        pattern, fresh = self._known[texts[0]], self.head.fresh
-        clock = fresh.at + 1
-        for standing in (fresh, pattern.evidence.standing):
+        clock = self.head.fresh.at + 1
+        for standing in self._standings(texts):
             standing.age(clock)
             standing.learn(weight, share)
-        self._changed[texts[0]] = pattern
 
     def _recount(self, texts: Sequence[str], change: float, counted_at: int) -> None:
         """Change the share that a fetch was counted with, now that more is known of it."""
+        for standing in self._standings(texts):
+            standing.age(self.head.fresh.at)
+            standing.revise(change, counted_at)
+
+    def _standings(self, texts: Sequence[str]) -> tuple[Standing, ...]:
+        """Return the counts of the site and of a most specific pattern, which the caller changes; none if its URLs are held."""
         self.load(texts)
         if not texts or self.barren(texts) is not None:
-            return
-        pattern, fresh = self._known[texts[0]], self.head.fresh
-        for standing in (fresh, pattern.evidence.standing):
-            standing.age(fresh.at)
-            standing.revise(change, counted_at)
-        self._changed[texts[0]] = pattern
+            return ()
+        self._changed[texts[0]] = pattern = self._known[texts[0]]
+        return self.head.fresh, pattern.evidence.standing
 
     def _is_sampled(self) -> bool:
         """Return whether the filter learns only from a sample of the fetches that were worth it."""

@@ -10,7 +10,8 @@ from subjects import LONG_TEXT, batch, page
 
 from thresher.config.settings import ExactDuplicateSettings
 from thresher.crawler.core.effects import Revise
-from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Verdict
+from thresher.crawler.core.model import CrawlURL, Flag, Judgement, Page, Reason, Verdict
+from thresher.crawler.core.sketch import body_digest
 from thresher.filters.base import Effects, LinkJudgement
 from thresher.filters.copy_links import CopyLedger
 from thresher.filters.exact_duplicate import ExactDuplicateFilter, outdate
@@ -46,6 +47,27 @@ def test_short_texts_other_sites_and_errors_are_never_copies() -> None:
     assert judge(rule, page("http://b.example/1"), memory)[0].keep
     assert judge(rule, page("http://a.example/4", "no results"), memory)[0].keep
     assert judge(rule, page("http://a.example/5", status=404), memory)[0].keep
+
+
+def test_pages_without_words_are_copies_if_their_bodies_are_equal_byte_for_byte() -> None:
+    """Framesets: a page of pictures differs from others in its pictures alone."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
+
+    def shown(path: str, words: str, body: bytes, links: tuple[str, ...] = ("x",), flags: frozenset[Flag] = frozenset()) -> Verdict:
+        subject = replace(page(f"http://a.example/{path}", words), links=links, flags=flags)
+        return judge(rule, replace(subject, digest=body_digest(subject.tokens, body)), memory)[0]
+
+    assert shown("index.html?one.html", "", b"<frameset>").keep
+    assert shown("index.html?two.html", "", b"<frameset>").reason is Reason.DUPLICATE_CONTENT
+    assert shown("1", "", b"<img src=1>").keep
+    assert shown("2", "", b"<img src=2>").keep
+    for path in ("3", "4"):
+        assert shown(path, "", b"").keep
+        assert shown(path, "next", b"few words").keep
+        assert shown(path, "", b"a shell", links=()).keep
+        assert shown(path, "", b"a shell with links", flags=frozenset((Flag.EMPTY_SHELL,))).keep
+    assert shown("long", LONG_TEXT, b"one body").keep
+    assert shown("as-long", f"{LONG_TEXT} {LONG_TEXT}", b"one body").keep
 
 
 def test_seeds_and_home_pages_are_never_copies() -> None:

@@ -168,6 +168,37 @@ def test_dead_links_of_one_shape_are_cut_whatever_their_pages_say() -> None:
     assert len(site.held) > 200
 
 
+def test_queries_without_names_are_values_of_one_pattern() -> None:
+    """As those of the framesets of a Javadoc.    Mutation: each is a name, and has a pattern of its own."""
+    site = Site()
+    for i in range(60):
+        site.tell(f"/api/{word(i)}.html", f"text {i}")
+        site.tell(f"/api/index.html?{word(i)}.html", "a frameset")
+    assert site.barren() == {"/api/index.html?=<w>"}
+    assert len(site.held) > 45
+
+
+def test_dead_links_of_a_tree_are_not_tried_again_for_each_word_of_its_paths() -> None:
+    """Mutation: a pattern that begins when a word becomes a literal begins with nothing."""
+    site = Site()
+    for i in range(60):
+        site.tell(f"/topics/{word(i)}.html", f"text {i}")
+        site.tell(f"/usr/share/doc/other/html/{('library', 'tutorial')[i % 8 > 5]}/{word(i)}.html", "not found", status=404)
+    assert sum(path.startswith("/usr") for path in site.fetched) <= 12
+    assert not any(path.startswith("/topics") for path in site.held)
+
+
+def test_a_pattern_whose_first_fetch_is_good_goes_on_from_no_other() -> None:
+    """Nor does one go on from a pattern that has yielded anything."""
+    site = Site()
+    for first in ("good", "barren"):
+        for i in range(8):
+            site.tell(f"/{first}/{word(i)}/x.html", f"{first} {i}" if first == "good" and i == 3 else "not found", status=200)
+            site.tell(f"/topics/{word(i)}.html", f"text {i}")
+    site.tell("/good/more/x.html", "more of the good")
+    assert site.evidence("/good/<w>/x.html").opinion.recent.streak == 0
+
+
 # -- coarse patterns
 
 
@@ -233,6 +264,19 @@ def test_dead_links_of_several_shapes_that_are_all_that_is_left_are_cut() -> Non
     fetched = sum(site.tell(path, "not found", status=404) for path in dead)
     assert fetched < 100
     assert {"/old/<w>.html", "/old/api/<w>.html"} <= set(site.barren())
+
+
+def test_dead_links_below_a_folder_that_is_known_by_them_alone_are_cut() -> None:
+    """Its first links were of the pattern of folders that are not known, of which others have yielded something.
+
+    Mutation: what waits keeps the patterns of its time.
+    """
+    site = Site()
+    for folder in ("guide", "api", "news", "faq"):
+        site.tell_all((f"/{folder}/{word(i)}.html", f"{folder} {i}") for i in range(20))
+    dead = [path for i in range(200) for path in (f"/matrix/{word(i)}.html", f"/matrix/ref/{word(i)}.html")]
+    assert sum(site.tell(path, "not found", status=404) for path in dead) < 60
+    assert site.tell("/guide/last.html", "the last of the guide")
 
 
 def test_an_outage_over_new_shapes_teaches_nothing_once_a_good_one_shows_it_too() -> None:
