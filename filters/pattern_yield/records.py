@@ -71,12 +71,8 @@ class PendingFetch(msgspec.Struct, array_like=True):
     """A barren fetch that has not been learned from yet."""
 
     key: bytes  # the URL's 8
-    forms: list[str]  # its patterns, and the one with all its words (patterns.py: `spelled`)
-
-    @property
-    def patterns(self) -> list[str]:
-        """Its patterns."""
-        return self.forms[:-1] or self.forms
+    forms: list[str]
+    spelled: str = ""  # its pattern with all its words (patterns.py), from which the others are made anew; "" in old stores
 
 
 class LinkSource(msgspec.Struct, array_like=True):

@@ -189,9 +189,10 @@ class Tree:
         if specific.text == fetch.text:
             self._teach(texts, False)
             return
-        head.pending.append(PendingFetch(fetch.key[8:], [*texts, spelled(fetch.parts)]))
+        head.pending.append(PendingFetch(fetch.key[8:], texts, spelled(fetch.parts)))
         if head.run_length >= RUN:
-            head.pending = [PendingFetch(of.key, [*self.forms(parts_of(of.forms[-1])), of.forms[-1]]) for of in head.pending]
+            for entry in head.pending:
+                entry.forms = self.forms(parts_of(entry.spelled)) if entry.spelled else entry.forms
             self.load(entry.forms[0] for entry in head.pending)
             yielded = [entry for entry in head.pending if self._known[entry.forms[0]].evidence.worth > 1]
             if self._is_their_way(yielded):
@@ -216,9 +217,9 @@ class Tree:
         """Learn from the run."""
         pending, self.head.pending = self.head.pending, []
         for entry in pending:
-            self.load(entry.patterns)
-            self._known[entry.patterns[0]].text = self.head.run_text
-            self._teach(entry.patterns, False, is_open=self._source(self.site + entry.key) is not None)
+            self.load(entry.forms)
+            self._known[entry.forms[0]].text = self.head.run_text
+            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None)
 
     def _begin(self, pattern: Pattern) -> None:
         """Let a pattern without fetches, one of whose words has become a literal, go on from the one without it if that shows the same."""
