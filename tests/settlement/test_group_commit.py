@@ -104,7 +104,7 @@ def test_an_end_that_cannot_be_written_is_a_visit_that_is_half_written() -> None
             cast("Store", cast("Any", Slow())), StoreSettings(), clock=lambda: 0.0, on_failure=lambda _: None, on_commit=lambda: None
         )
         with pytest.raises(KeyError):
-            committer.guard({}.__getitem__, "missing")  # type: ignore[arg-type]
+            committer.guard({}.__getitem__, "missing")  # type: ignore[arg-type]  # it raises, whatever it is given
         return committer.broken
 
     assert asyncio.run(crawl())
