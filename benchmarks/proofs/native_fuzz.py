@@ -217,6 +217,11 @@ def _feed_lists(native: Any, urls: list[str], rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         keys, depths = [rng.randbytes(16) for _ in range(rng.randrange(4))], [rng.randrange(3) for _ in range(rng.randrange(4))]
         native.new_rows(keys, depths, {0: bytes(8), 1: bytes(8), 2: rng.randbytes(rng.choice([7, 8]))}, rng.randrange(1 << 64))
+    with contextlib.suppress(ValueError):  # a key that is too short or too long
+        sites = [rng.randbytes(8) for _ in range(rng.choice([1, 3, 255, 258]))]
+        native.packed_keys(
+            [*(site + rng.randbytes(8) for site in sites), *(rng.randbytes(rng.choice([15, 16, 17])) for _ in range(rng.randrange(3)))]
+        )
     with contextlib.suppress(ValueError, OverflowError):
         native.steps(sorted(rng.randrange(-1, 1 << rng.randrange(1, 70)) for _ in range(rng.randrange(5))))
     with contextlib.suppress(ValueError):  # a text that is no UTF-8, a row that is torn
