@@ -14,6 +14,7 @@ from benchmarks.living.changesets import CHANGESETS
 from benchmarks.living.forge import FORGE
 from benchmarks.living.forum import FORUM
 from benchmarks.living.gitweb import GITWEB_SITE
+from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
 from benchmarks.living.listings import LISTINGS
@@ -22,6 +23,7 @@ from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
+from benchmarks.living.tables import TABLES
 from benchmarks.living.tickets import TICKETS
 from benchmarks.living.wiki import WIKI
 from benchmarks.support.ports import free_port
@@ -42,6 +44,8 @@ _ALL = (
     CHANGESETS,
     FORGE,
     SHOP,
+    TABLES,
+    JOURNAL,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
