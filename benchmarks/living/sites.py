@@ -13,6 +13,7 @@ from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.changesets import CHANGESETS
 from benchmarks.living.forge import FORGE
 from benchmarks.living.forum import FORUM
+from benchmarks.living.gallery import GALLERY
 from benchmarks.living.gitweb import GITWEB_SITE
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
@@ -46,6 +47,7 @@ _ALL = (
     SHOP,
     TABLES,
     JOURNAL,
+    GALLERY,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
