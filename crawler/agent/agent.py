@@ -14,6 +14,7 @@ from pathlib import Path
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.announcer import Announcer
+from thresher.crawler.agent.batch_settler import BatchSettler
 from thresher.crawler.agent.brakes import Brakes
 from thresher.crawler.agent.figures import Figures
 from thresher.crawler.agent.idleness import Idleness
@@ -22,7 +23,6 @@ from thresher.crawler.agent.leases import Leases
 from thresher.crawler.agent.limits import CrawlLimits
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
-from thresher.crawler.agent.settling import Settling
 from thresher.crawler.agent.stop import Stop
 from thresher.crawler.agent.suspension import SuspensionDetector
 from thresher.crawler.agent.tail_turns import TailTurns
@@ -102,11 +102,11 @@ class Agent:
     def _make_workers_parts(self) -> None:
         """Make the parts that give leases and addresses to workers, and take what they have found."""
         self._leases = Leases(
-            self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch, must_wait=lambda: self._settling.has_late
+            self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch, must_wait=lambda: self._batch_settler.has_late
         )
         joined = self._context.batch_reader.hands_out
-        self._settling = Settling(self._settler, self._committer, is_joined=joined, wake=self._dispatch, fail=self._leases.fail)
-        self._context.panel.lessons.catch_up = self._settling.catch_up
+        self._batch_settler = BatchSettler(self._settler, self._committer, is_joined=joined, wake=self._dispatch, fail=self._leases.fail)
+        self._context.panel.lessons.catch_up = self._batch_settler.catch_up
         self._lookups = Lookups(
             self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
         )
@@ -217,17 +217,17 @@ class Agent:
         self._leases.dry = None
         self._tails.on_settled()
         with self._context.suspects.watching(made.lease.entry.url.key):
-            self._settling.settle(made, now)
+            self._batch_settler.settle(made, now)
         self._announcer.on_settled()
 
     def _catch_up(self) -> None:
-        self._settling.catch_up()
+        self._batch_settler.catch_up()
 
     def _dispatch(self) -> None:
         """Give idle workers the URLs that may be requested now; end the crawl if nothing is left."""
-        if self._settling.gathers:
+        if self._batch_settler.gathers:
             return
-        self._settling.catch_up()
+        self._batch_settler.catch_up()
         self._leases.hand_out()
         self._lookups.start(self._group)
         self._check_end()

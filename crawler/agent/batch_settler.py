@@ -1,4 +1,4 @@
-"""Settles visits for the agent's workers: the ends of a few are written together (crawler/settlement/late_visits.py).
+"""Settles visits in batches for the agent's workers: the ends of a few are written together (crawler/settlement/late_visits.py).
 
 They wait until there are `_TOGETHER`, or no journey goes on at once that could join them. No lease is taken meanwhile; then the workers
 that have made them get theirs one after the other.
@@ -17,8 +17,8 @@ from thresher.crawler.visit import Visit
 _TOGETHER: Final = 8
 
 
-class Settling:
-    """The visits of one agent that are settled."""
+class BatchSettler:
+    """Settles the visits of one agent."""
 
     def __init__(
         self,

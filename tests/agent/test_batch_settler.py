@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from thresher.config.settings import StoreSettings
-from thresher.crawler.agent.settling import Settling
+from thresher.crawler.agent.batch_settler import BatchSettler
 from thresher.crawler.settlement.group_commit import Committer
 
 _TOGETHER = 8
@@ -40,16 +40,16 @@ class _World:
         self.n_woken = 0
         committer = Committer(cast("Any", None), StoreSettings(), clock=lambda: 0.0, on_failure=lambda _: None, on_commit=lambda: None)
         self.committer = committer
-        self.settling = Settling(
+        self.batch_settler = BatchSettler(
             cast("Any", self.settler), committer, is_joined=lambda: self.n_to_come > 0, wake=self._wake, fail=self.failed.append
         )
 
     def _wake(self) -> None:
         self.n_woken += 1
-        self.settling.catch_up()
+        self.batch_settler.catch_up()
 
     def settle(self) -> None:
-        self.settling.settle(cast("Any", None), 0.0)
+        self.batch_settler.settle(cast("Any", None), 0.0)
 
 
 async def test_visits_of_several_rounds_end_together_while_more_may_join() -> None:
@@ -66,10 +66,10 @@ async def test_visits_of_several_rounds_end_together_while_more_may_join() -> No
 async def test_a_visit_that_none_joins_ends_in_the_next_round() -> None:
     world = _World()
     world.settle()
-    assert world.settling.has_late
+    assert world.batch_settler.has_late
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert (world.settler.ended, world.settling.has_late) == ([1], False)
+    assert (world.settler.ended, world.batch_settler.has_late) == ([1], False)
 
 
 async def test_an_end_that_cannot_be_written_ends_the_workers_and_all_commits() -> None:
@@ -78,6 +78,6 @@ async def test_an_end_that_cannot_be_written_ends_the_workers_and_all_commits() 
     world.settle()
     world.settler.error = KeyError("missing")
     with pytest.raises(KeyError):
-        world.settling.catch_up()
+        world.batch_settler.catch_up()
     assert world.failed == [world.settler.error]
     assert world.committer.broken
