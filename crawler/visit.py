@@ -116,6 +116,7 @@ class Visit(msgspec.Struct):
     sitemap: SitemapReading | None = None  # what was read from a sitemap
     requisites: Named | None = None  # images, style sheets and scripts that the answer names
     charset: str = ""
+    sha256: bytes = b""  # of the body, if it was computed together with those of other pages
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
     was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
@@ -346,7 +347,7 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
     end.
     """
     page = reading.page
-    visit = Visit(lease, outcome, page=page, charset=reading.charset)
+    visit = Visit(lease, outcome, page=page, charset=reading.charset, sha256=reading.sha256)
     visit.deliberation = context.panel.page(page, reading.measures)
     follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()

@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from hashlib import sha256
 from html.entities import html5
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,6 +218,8 @@ def _feed_lists(native: Any, urls: list[str], rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         keys, depths = [rng.randbytes(16) for _ in range(rng.randrange(4))], [rng.randrange(3) for _ in range(rng.randrange(4))]
         native.new_rows(keys, depths, {0: bytes(8), 1: bytes(8), 2: rng.randbytes(rng.choice([7, 8]))}, rng.randrange(1 << 64))
+    bodies = [rng.randbytes(rng.choice([0, 55, 56, 63, 64, rng.randrange(400)])) for _ in range(rng.randrange(20))]
+    assert native.digests(bodies) in (None, [sha256(body).digest() for body in bodies]), "a digest is not SHA-256"
     with contextlib.suppress(ValueError):  # a key that is too short or too long
         sites = [rng.randbytes(8) for _ in range(rng.choice([1, 3, 255, 258]))]
         native.packed_keys(

@@ -9,7 +9,7 @@ filters/path_trap.py and media.py ask of many URLs; `sample`, `look`, `least_pai
 filters/canary/vocabulary.py, core/echo.py).
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
 (storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `KeyFilter` is asked by
-seen.py beside it, `near` compares signatures (filters/near_replica/collide.py).
+seen.py beside it, `near` compares signatures (filters/near_replica/collide.py), `digests` are those of storage/tables/bodies.py.
 They are not called where the extension was not built, nor with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
 
 The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
@@ -35,7 +35,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 19  # of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 20  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

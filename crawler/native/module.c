@@ -13,6 +13,7 @@ extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
 extern PyMethodDef SEAL_METHODS[];   /* seals.c */
+extern PyMethodDef DIGEST_METHODS[]; /* digests.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -355,6 +356,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddType(module, &RECORD_CACHE) < 0 || PyModule_AddType(module, &KEY_FILTER) < 0)) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 19) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddFunctions(module, DIGEST_METHODS) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 20) < 0) Py_CLEAR(module);
     return module;
 }

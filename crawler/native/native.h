@@ -10,6 +10,7 @@
  * links.c    links to the least hashes of them
  * urls.c     clean links to canonical URLs, URLs to keyed hashes
  * sketches.c what filters ask of words
+ * digests.c  many bodies to their SHA-256
  * module.c, sketches_module.c, urls_module.c, seals.c  what Python sees
  */
 #ifndef THRESHER_NATIVE_H

@@ -38,6 +38,7 @@ from thresher.crawler.page.loop_watch import LoopStep
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
+from thresher.storage.tables.bodies import digests
 
 _PAGES: Final = 64  # pages of a batch: with more, a page takes less time; with 16 it takes 5 to 8 % more, with 100 not less
 _BYTES: Final = 2 << 20
@@ -61,6 +62,7 @@ class PageReading(msgspec.Struct):
     links: Gated  # the page's links before the seen test
     skips: list[Skip]  # links that cannot be followed at all
     measures: list[Any]  # measures by the page gate's filters, in their order; none for a filter's own request
+    sha256: bytes = b""  # of the body, if it was computed together with those of other pages
 
 
 class _Ticket(msgspec.Struct, eq=False):
@@ -76,11 +78,12 @@ class _Ticket(msgspec.Struct, eq=False):
     skips: list[Skip] = []
     page: Page | None = None
     measures: list[Any] = []
+    sha256: bytes = b""
 
     @property
     def reading(self) -> PageReading:
         assert self.page is not None
-        return PageReading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
+        return PageReading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures, self.sha256)
 
 
 _Stage = Callable[[_Ticket], None]
@@ -230,7 +233,14 @@ class BatchReader:
     def _work(self) -> None:
         """Begin a batch; other pages wait until the journeys of this batch have gone on."""
         self._batch = batch = self._next_batch()
-        self._take((stage, ticket) for stage in self._stages for ticket in batch)
+        steps = ((stage, ticket) for stage in self._stages for ticket in batch)
+        together = digests([ticket.outcome.body for ticket in batch]) if self._settings.store.bodies else []
+        if not together:
+            self._take(steps)
+            return
+        for ticket, sha256 in zip(batch, together, strict=True):
+            ticket.sha256 = sha256
+        asyncio.get_running_loop().call_soon(self._take, steps)
 
     def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
         """Do as many steps for the batch as fit into this round of the loop; the others follow in later rounds."""

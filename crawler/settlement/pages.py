@@ -188,7 +188,7 @@ class PageSettlement:
         stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
         is_kept = deliberation.judgement.keep and not self._context.ai.disallows(url, stated)
-        self._keep(record, outcome.body if is_kept else b"")
+        self._keep(record, outcome.body if is_kept else b"", visit.sha256)
         self._announcements.on_page(url, outcome.head, now)
         self._requisites.on_page(visit, now)
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
@@ -215,9 +215,9 @@ class PageSettlement:
             if keys:
                 self._learning.learn((self._context.panel.relinks(Relinks(url, keys), judgement),), now)
 
-    def _keep(self, record: PageRecord, body: bytes) -> None:
+    def _keep(self, record: PageRecord, body: bytes, sha256: bytes = b"") -> None:
         """Store a record, and its body if bodies are stored and there is one."""
-        self._tables.pages.put(record, body if body and self._context.overriding.of(record.url).store.bodies else None)
+        self._tables.pages.put(record, body if body and self._context.overriding.of(record.url).store.bodies else None, sha256)
         self._totals.page(record.status)
         self._totals.needs_browser(record.flags)
 

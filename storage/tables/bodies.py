@@ -7,9 +7,11 @@ another visit, or not byte by byte (storage/archive/bodies.py).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from backports import zstd
 
+from thresher.crawler.native import NATIVE, native
 from thresher.storage.archive.bodies import body_at
 from thresher.storage.packing import pack_u64
 from thresher.storage.records import PLACE
@@ -17,11 +19,22 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import BODIES, CAPTURES, Raw
 
 _MOST_BYTES = 1 << 30
+_FEWEST, _LONGEST = 4, 1 << 18  # bodies, bytes of one: fewer or longer ones take less time one after the other
 
 
 def digest(body: bytes) -> bytes:
     """Return the sha256 of a body, 32 bytes."""
     return hashlib.sha256(body).digest()
+
+
+def digests(bodies: Sequence[bytes]) -> list[bytes]:
+    """Return the sha256 of each body if all together take less time than one after the other; else none.
+
+    Time for 64 bodies of 25 KB: a third of `digest`, by AVX-512 on a processor without instructions of its own for SHA-256.
+    """
+    if not NATIVE or len(bodies) < _FEWEST or max(map(len, bodies)) > _LONGEST:
+        return []
+    return native.digests(bodies) or []
 
 
 class Bodies:

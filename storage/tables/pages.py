@@ -19,11 +19,15 @@ class Pages:
         self._rows = rows
         self._bodies = bodies
 
-    def put(self, record: PageRecord, body: bytes | None) -> None:
-        """Store the record of the current visit, and its body unless that is None."""
+    def put(self, record: PageRecord, body: bytes | None, sha256: bytes = b"") -> None:
+        """Store the record of the current visit, and its body unless that is None.
+
+        Args:
+            sha256: Of the body; b"": computed here.
+        """
         record.has_body = body is not None
         if body is not None:
-            record.sha256 = digest(body)
+            record.sha256 = sha256 or digest(body)
             self._bodies.put(body)
         self._rows.put(PAGES, pack_u64(self._rows.visit), PAGE.encode(record))
         self._rows.counters.add(_N_ROWS)

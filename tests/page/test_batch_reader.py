@@ -26,6 +26,7 @@ from thresher.filters.base import LinkColumns
 from thresher.filters.panel import Panel
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
+from thresher.storage.tables.bodies import digests
 
 URLS = URLSpace(bytes(32), URLRules())
 
@@ -67,6 +68,7 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
     async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
     assert all(is_right(reading, i) for i, reading in enumerate(found))
+    assert [reading.sha256 for reading in found] == (digests([page(i).body for i in range(50)]) or [b""] * 50)
 
 
 class Asked:
