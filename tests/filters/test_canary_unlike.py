@@ -157,3 +157,25 @@ def test_a_page_that_is_fetched_again_no_longer_has_the_text_of_a_form() -> None
     forget_again([key(2)], memory)
     found = {at: echo.pages for at, echo in ECHOES.scan(memory, QUEUE[:8])}
     assert found == {key(99): [key(1)], key(97): [key(2)]}
+
+
+@pytest.mark.parametrize("n_listed", [0, 32])
+@pytest.mark.parametrize(("n_redirects", "n_samples"), [(0, 12), (1, 12), (2, 12), (1_000, 0)])
+def test_the_next_page_takes_the_place_of_a_sample_where_a_redirect_has_come(n_listed: int, n_redirects: int, n_samples: int) -> None:
+    """Of a forum every second answer is a redirect to its login form. Mutations: no page is a sample then until the next place; none of
+    that turn, although the place was the last of it.
+
+    Args:
+        n_listed: Answers before, which end the list of the host's first ones: they are learned from.
+        n_redirects: So many answers in a row from each place of a sample on are redirects.
+        n_samples: Of 96 answers.
+    """
+    memory, part, taken = DictMemory(), CanaryFilter(CanarySettings(share=0)), 0
+    for n in range(1, n_listed + 105):
+        is_redirect = 0 <= samples.n_since_place(n, 8) < n_redirects
+        token = b"R%07d" % n if is_redirect else b"P%07d" % n
+        is_taken = not is_redirect and part.wanted(QUEUE, memory, OWN).sample
+        seen = Seen(QUEUE, key(n), f"http://a/{n}", token, 3, is_kept=not is_redirect, speaks=OWN, sample=look(n) if is_taken else None)
+        part.on_news(seen, memory)
+        taken += is_taken and n > n_listed + 8
+    assert taken == n_samples
