@@ -6,7 +6,7 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, Request
+from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request
 from thresher.filters.canary import behind, records, samples, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
@@ -56,6 +56,25 @@ def test_a_steady_canary_that_shows_a_little_less_is_believed_only_with_another(
     assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/1"]
     assert asked(memory, 1, look(100), b"Ppage001") == (NotWalled(QUEUE),)
     assert records.candidates(memory, QUEUE)[0].token == b"Pless...", "the page is what it is now"
+
+
+@pytest.mark.parametrize("is_steady", [True, False])
+def test_a_page_never_fetched_again_that_shows_less_is_no_proof_beside_a_steady_canary_that_has_failed(*, is_steady: bool) -> None:
+    """An old state of a site changes few words of a short page. It counted as good three times, the steady canaries beside it were dropped,
+    and what that wall had answered was kept. Mutation: whatever is like a page is that page.
+    """
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=12, stage=Stage.FIRST), is_proved=is_steady)
+    short = records.candidates(memory, QUEUE)[1]
+    short.is_proved = False
+    records.put_candidate(memory, QUEUE, 1, short)
+    assert [one.url for one in asked(memory, 0, look(500), b"Pold0000") if isinstance(one, Request)] == ["http://a/1"]
+    effects = asked(memory, 1, look(105), b"Pold0001")
+    if not is_steady:
+        assert NotWalled(QUEUE) in effects, "the first one was a page that has changed"
+        return
+    assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/0"]
+    assert any(isinstance(one, ParkWalled) for one in asked(memory, 0, look(500), b"Pold0000"))
 
 
 def test_a_canary_with_another_title_is_another_page() -> None:
