@@ -126,7 +126,7 @@ def wanted(memory: Memory, queue: bytes, speaks: Speech, token: bytes) -> Wanted
     if state is None:
         return Wanted(True, False, is_counted)
     is_slot = state.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not state.has_own)
-    return Wanted(is_slot, samples.is_wanted(state), is_counted)
+    return Wanted(is_slot, samples.is_wanted(memory, queue, state), is_counted)
 
 
 def _learn_page(memory: Memory, seen: Seen, state: HostState) -> None:

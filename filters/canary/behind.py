@@ -3,12 +3,13 @@
 They are those whose answer was that of the canaries. A wall is **unlike** if a canary showed what no other URL did: then all that was
 answered since the last good canary may be its, if that is little; of much, samples tell which. If a canary was in other words than its
 host's, only what lies between the last and the next answer in the host's words is, and the last answers where these were in the host's
-words, too.
+words, too. One or two of the host's words between strange answers are so by chance: the first words of a page may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
@@ -17,6 +18,7 @@ from thresher.filters.canary.records import HostState, SuspectAnswer
 from thresher.filters.canary.sighting import is_error, is_page
 from thresher.filters.canary.vocabulary import Speech
 
+_BY_CHANCE: Final = 2  # answers between two strange ones that use the host's words by chance, at most
 _FEW: Final = 16  # answers since the last good canary of which all are fetched again; of more, samples tell which
 
 
@@ -62,15 +64,26 @@ def of_wall(memory: Memory, queue: bytes, state: HostState) -> tuple[tuple[bytes
 
 
 def _foreign(answers: Mapping[bytes, SuspectAnswer]) -> list[bytes]:
-    """Return the URLs whose answers a wall in another language may have given: it leaves none of the host's words between two of them."""
+    """Return the URLs whose answers a wall in other words may have given: it leaves hardly any of the host's words between two of them.
+
+    A few answers between strange ones use them by chance, as the first words of a page may.
+    """
     found: list[bytes] = []
-    since: list[bytes] = []  # the last answer in the host's words
-    is_strange = False
+    since: list[bytes] = []  # what came after the last strange answer, or the last in the host's words
+    n_own, is_strange = 0, False
     for key, one in sorted(answers.items(), key=lambda of: of[1].at):
+        if one.speaks == Speech.STRANGE:
+            found, since, n_own, is_strange = [*found, *since, key], [], 0, True
+            continue
         if one.speaks == Speech.OWN:
-            found += since if is_strange else ()
-            since, is_strange = [], False
-        else:
-            since.append(key)
-            is_strange = is_strange or one.speaks == Speech.STRANGE
-    return [*found, *since] if is_strange else found
+            n_own += 1
+            if is_strange and n_own > _BY_CHANCE:
+                found += _up_to_own(since, answers)
+                is_strange = False
+        since = [*since, key] if is_strange or one.speaks != Speech.OWN else []
+    return [*found, *_up_to_own(since, answers)] if is_strange else found
+
+
+def _up_to_own(keys: Sequence[bytes], answers: Mapping[bytes, SuspectAnswer]) -> list[bytes]:
+    """Return the first of these URLs, until one has answered in the host's words."""
+    return list(takewhile(lambda key: answers[key].speaks != Speech.OWN, keys))

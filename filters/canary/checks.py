@@ -15,7 +15,7 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, records, samples, vocabulary, watch
-from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says
+from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says, shows_less
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.samples import Finding, Sample
@@ -76,8 +76,17 @@ class Requests:
             records.drop_candidate(self._memory, self._queue, slot)
 
     def _is_less(self, candidate: Candidate, token: bytes, look: Look | None) -> bool:
-        """Return whether another canary is to be asked, since this one shows less than ever before."""
+        """Return whether a canary proves nothing, since it shows less than ever before: another one is to be asked, or steady ones have
+        failed, and this one was never fetched again.
+        """
+        if self._state.stage is Stage.SECOND and not candidate.is_proved and self._have_steady_failed():
+            return shows_less(candidate, token, look)
         return is_less(candidate, token, look) and any(slot != self._state.slot for slot in self._usable(but=self._state.why))
+
+    def _have_steady_failed(self) -> bool:
+        """Return whether all canaries that have failed in this round had shown the same when they were fetched again before."""
+        found = records.candidates(self._memory, self._queue)
+        return all(slot in found and found[slot].is_proved for slot in self._state.bad)
 
     def _beside_good(self) -> Effects:
         """Learn that the first canary of a round has failed and another one is good: a wall has just fallen, or answers some requests only;

@@ -15,10 +15,11 @@ from thresher.filters.canary import samples
 from thresher.filters.canary.first_answers import EarlyAnswer, FirstAnswers
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import HostState
+from thresher.filters.canary.sighting import is_page
 from thresher.filters.canary.vocabulary import Speech
 
 _ALONE: Final = 8  # from so many answers on, one that is like another one is learned from at once
-_SAMPLED: Final = frozenset(n for n in range(FirstAnswers.most) if samples.is_wanted(HostState(n)))
+_EVERY: Final = HostState().every
 
 
 def entry(seen: Seen, first: FirstAnswers, share: float) -> EarlyAnswer | None:
@@ -43,7 +44,8 @@ def entry(seen: Seen, first: FirstAnswers, share: float) -> EarlyAnswer | None:
 
 def is_sampled(first: FirstAnswers) -> bool:
     """Return whether the page after these answers becomes a sample."""
-    return len(first) in _SAMPLED
+    n = samples.n_since_place(len(first) + 1, _EVERY)
+    return n == 0 or (n > 0 and not any(is_page(answer.token) for answer in first.last(n)))
 
 
 def is_counted(first: FirstAnswers, token: bytes) -> bool:

@@ -56,6 +56,10 @@ class FirstAnswers(PackedList):
         """Return them in their order."""
         return [self._unpacked(item) for item in self.items()]
 
+    def last(self, n: int) -> Iterator[EarlyAnswer]:
+        """Yield the last `n` of them, the latest first."""
+        return map(self._unpacked, reversed(self.items()[-n:]))
+
     def close(self) -> list[EarlyAnswer]:
         """Close the list; return its answers."""
         return [self._unpacked(item) for item in self.take()]

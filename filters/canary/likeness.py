@@ -6,7 +6,8 @@ word pairs that a page loses between two fetches of a healthy host is its own no
 that, and more than `MOST_LOST`, is another page.
 
 A wall may change the prose of a page only, of which a list of links has little. So a canary that has shown the same whenever it was fetched
-again says nothing for sure if it has lost more than a clock or a count would change, or has another title (`is_less`).
+again says nothing for sure if it has lost more than a clock or a count would change, or has another title (`is_less`). Nor does one that
+was never fetched again, where others fail that have always shown the same.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ def is_like(candidate: Candidate, token: bytes, look: Look | None, n_links: int)
 
 def is_less(candidate: Candidate, token: bytes, look: Look | None) -> bool:
     """Return whether an answer shows less than a page that has never lost anything."""
-    if look is None or token == candidate.token or not candidate.is_proved or candidate.spread > most_noise(candidate.look):
+    return candidate.is_proved and candidate.spread <= most_noise(candidate.look) and shows_less(candidate, token, look)
+
+
+def shows_less(candidate: Candidate, token: bytes, look: Look | None) -> bool:
+    """Return whether an answer shows less of a page than a clock or a count would change, or has another title."""
+    if look is None or token == candidate.token:
         return False
     return look.title != candidate.look.title or lost(candidate.look, look) > most_noise(candidate.look)
 

@@ -87,10 +87,20 @@ class Range(msgspec.Struct, frozen=True):
     is_new_wall: bool  # it makes a run of bad samples long enough
 
 
-def is_wanted(state: HostState) -> bool:
-    """Return whether the next page of a host becomes a sample: one of `every`, each time at another place, as sites have periods, too."""
-    turn, place = divmod(state.n_answers + 1, state.every)
-    return place == _STEP * turn % state.every
+def n_since_place(n: int, every: int) -> int:
+    """Return how many answers after the last place of a sample the n-th one of a host is: 0 at such a place, below 0 before the first.
+
+    One of `every` answers is a place, each time another one, as sites have periods, too.
+    """
+    turn, at = divmod(n, every)
+    turn -= at < _STEP * turn % every
+    return n - turn * every - _STEP * turn % every if turn > 0 else -1
+
+
+def is_wanted(memory: Memory, queue: bytes, state: HostState) -> bool:
+    """Return whether a host's next page becomes a sample: at the place of one, or after it, if only redirects, errors and files came."""
+    n = n_since_place(state.n_answers + 1, state.every)
+    return n == 0 or (n > 0 and not any(map(is_page, _last_shown(memory, queue, state.n_answers, n))))
 
 
 def note(memory: Memory, seen: Seen, state: HostState) -> None:
@@ -303,6 +313,15 @@ def _answers(memory: Memory, queue: bytes) -> Iterator[tuple[int, tuple[bytes, b
         for i in range(len(value) // _ENTRY):
             entry = value[i * _ENTRY : (i + 1) * _ENTRY]
             yield first + i, (entry[:SITE], entry[SITE:])
+
+
+def _last_shown(memory: Memory, queue: bytes, last: int, n: int) -> Iterator[bytes]:
+    """Yield the tokens of the `n` answers of a host up to the `last`-th one, the latest first."""
+    row = b""
+    for at in range(last, max(0, last - n), -1):
+        if not row or at % _ROW == _ROW - 1:
+            row = memory.get(_order_row(queue, at)) or b""
+        yield row[at % _ROW * _ENTRY :][SITE:_ENTRY].rstrip(b"\0")
 
 
 def _values(memory: Memory, queue: bytes, wanted: bytes, *, of_key: bool) -> list[bytes]:

@@ -25,7 +25,8 @@ tail, a page that every filter kept is a document and no barren fetch: otherwise
 after a thousand such pages in a row the place is taken to be endless (`QUOTA`). One new page does not release the URLs up to the limit:
 they are released when the opinion turns out to be wrong.
 
-Words in a query choose a view (an order, an action), and choices combine without end. A path, or a number in a query, names one thing, and
+Words in a query choose a view (an order, an action), and choices combine without end. All choices of one path are evidence together: once
+they are held, half as many pages in a row hold each that is met. A path, or a number in a query, names one thing, and
 a good page names only so many things. So a URL of this second kind that a good page names is held only where filters also keep less than
 elsewhere on the host: days of a calendar, records, or works of a painter have the same words, and are documents.
 

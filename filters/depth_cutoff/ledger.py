@@ -127,8 +127,19 @@ class Ledger:
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
         is_less = found.is_less(self.head.standing, by_kept=not (is_choice or is_poor))
-        is_open = found.n_ever < SPEAKS or not is_less or not (is_poor or found.opinion.is_held)
+        is_open = found.n_ever < SPEAKS or not is_less or not (is_poor or self._is_held(found, where))
         return None if is_open or self._explores(where) else found
+
+    def _is_held(self, place: PlaceCounts, where: UrlPlaces) -> bool:
+        """Return whether a place has shown nothing new for so long that it is held; half as long is enough if the choices of its path are.
+
+        Args:
+            where: The places of a URL of that place.
+        """
+        if place.opinion.is_held or not where.choices:
+            return place.opinion.is_held
+        every = self._get(where.choices)
+        return every is not None and every.opinion.is_held and BELIEF.is_likely(place.opinion)
 
     def speaker(self, where: UrlPlaces) -> PlaceCounts | None:
         """Return the smallest known place that a URL belongs to; of its parameters the one with the least limit."""
@@ -162,6 +173,8 @@ class Ledger:
         where = self.where(parse(url, origin_of(url)))
         ladder = [self._at(form) for form in (*where.ladder(), *where.parameters)]
         wrong = [place for place in ladder if place.credit(int(depth))]
+        if where.choices:
+            self._at(where.choices).credit(int(depth))
         self._limits(where, set(where.ladder()), is_new=False)
         return [Released(place.form, place.limit) for place in wrong]
 
@@ -189,6 +202,8 @@ class Ledger:
         learned, wrong = self._teach([self._at(form) for form in where.ladder()], fetch, is_new)
         parameters = [self._at(form) for form in where.parameters]
         wrong += [place for place in parameters if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)]
+        if where.choices:
+            self._at(where.choices).learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
         if not is_new:
             self._memory.put(barren_key(self._site + fetch.key), POOR if fetch.is_poor else b"", BARREN_WEIGHT)
         self._limits(where, learned, is_new=is_new)

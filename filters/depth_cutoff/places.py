@@ -3,6 +3,7 @@
     http://a.example/c/3?f.size=m&f.colour=red
     a.example/c/<n>?f.colour=*&f.size=*       its pattern
     a.example/c/<n>?f.size                    each of its parameters
+    a.example/c/<n>? chooses                  all of its path whose query chooses a view, as evidence for each of them
     a.example/c/?                             the directory, up to the first segment that is no literal; URLs with a query have their own
     a.example/*                               the host
 
@@ -35,6 +36,7 @@ class UrlPlaces(NamedTuple):
     directory: str
     host: str
     parameters: tuple[str, ...]  # one place for each; () without a query
+    choices: str  # of all URLs of its path whose query chooses a view; "" if its own does not
 
     def ladder(self) -> tuple[str, ...]:
         """Return the places, the largest first, each once."""
@@ -47,12 +49,13 @@ def places(parts: Parts, count: Count) -> UrlPlaces:
     Args:
         count: Hash of a word → times it was seen.
     """
-    return _places(forms(parts, count)[0].partition("?")[0], parts.host, tuple([name for name, _ in parts.params]))
+    path = forms(parts, count)[0].partition("?")[0]
+    return _places(path, parts.host, tuple([name for name, _ in parts.params]), chooses=is_choice(parts))
 
 
 @lru_cache(maxsize=4096)
-def _places(path: str, host: str, names: tuple[str, ...]) -> UrlPlaces:
-    """Return the places of URLs of one path, as text, and the names of their parameters."""
+def _places(path: str, host: str, names: tuple[str, ...], *, chooses: bool) -> UrlPlaces:
+    """Return the places of URLs of one path, as text, and the names of their parameters. chooses: their queries choose a view."""
     segments = path[len(host) + 1 :].split("/")
     literal = list(takewhile(lambda segment: "<" not in segment, segments[:-1]))
     query = "?" if names else ""
@@ -62,6 +65,7 @@ def _places(path: str, host: str, names: tuple[str, ...]) -> UrlPlaces:
         directory="/".join([host, *literal, query]) if literal or names else everything,
         host=everything,
         parameters=tuple([f"{path}?{name}" for name in dict.fromkeys(names)][:_MOST_PARAMETERS]),
+        choices=f"{path}? chooses" if chooses else "",
     )
 
 

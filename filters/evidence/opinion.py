@@ -59,6 +59,10 @@ class Belief:
             of.is_held, of.waits, of.n, of.s = True, True, 0, 0
         return False
 
+    def is_likely(self, of: Opinion) -> bool:
+        """Return whether half of the fetches that it takes to hold a class were barren: enough where its like is held."""
+        return of.recent.streak >= (self.barren + 1) // 2 << min(of.n_wrong, _MOST_DOUBLED)
+
     def hold(self, of: Opinion) -> None:
         """Hold the class for another reason than barren fetches in a row."""
         if not of.waits:

@@ -25,11 +25,20 @@ def key(n: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("answers", "again"),
-    [("oo?o?ooss", "78"), ("o?s?oo?oso", "1238"), ("ss?", "012"), ("??o?", ""), ("o?sos?o", "1245")],
+    [
+        ("oo?o?ooss", "78"),
+        ("o?s?oo?oso", "1238"),
+        ("ss?", "012"),
+        ("??o?", ""),
+        ("o?sos?o", "12345"),
+        ("osso?oso", "123456"),
+        ("osooos", "15"),
+    ],
 )
 def test_of_a_wall_in_another_language_only_what_it_may_have_answered_is_fetched_again(answers: str, again: str) -> None:
     """A letter an answer: in the host's own words, strange, or not known. Mutations: whatever is not in its own words, or all, was
-    fetched again: of a forum 3,151 requests in place of 953; what lies before the last one in its own words was not.
+    fetched again: of a forum 3,151 requests in place of 953; what lies before the last one in its own words was not; nor one in its own
+    words between strange ones: a page of which first words stood there, and four that it names, were lost.
     """
     memory = DictMemory()
     for n, letter in enumerate(answers):

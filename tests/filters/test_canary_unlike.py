@@ -6,7 +6,7 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, Request
+from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request
 from thresher.filters.canary import behind, records, samples, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
@@ -56,6 +56,25 @@ def test_a_steady_canary_that_shows_a_little_less_is_believed_only_with_another(
     assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/1"]
     assert asked(memory, 1, look(100), b"Ppage001") == (NotWalled(QUEUE),)
     assert records.candidates(memory, QUEUE)[0].token == b"Pless...", "the page is what it is now"
+
+
+@pytest.mark.parametrize("is_steady", [True, False])
+def test_a_page_never_fetched_again_that_shows_less_is_no_proof_beside_a_steady_canary_that_has_failed(*, is_steady: bool) -> None:
+    """An old state of a site changes few words of a short page. It counted as good three times, the steady canaries beside it were dropped,
+    and what that wall had answered was kept. Mutation: whatever is like a page is that page.
+    """
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=12, stage=Stage.FIRST), is_proved=is_steady)
+    short = records.candidates(memory, QUEUE)[1]
+    short.is_proved = False
+    records.put_candidate(memory, QUEUE, 1, short)
+    assert [one.url for one in asked(memory, 0, look(500), b"Pold0000") if isinstance(one, Request)] == ["http://a/1"]
+    effects = asked(memory, 1, look(105), b"Pold0001")
+    if not is_steady:
+        assert NotWalled(QUEUE) in effects, "the first one was a page that has changed"
+        return
+    assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/0"]
+    assert any(isinstance(one, ParkWalled) for one in asked(memory, 0, look(500), b"Pold0000"))
 
 
 def test_a_canary_with_another_title_is_another_page() -> None:
@@ -157,3 +176,25 @@ def test_a_page_that_is_fetched_again_no_longer_has_the_text_of_a_form() -> None
     forget_again([key(2)], memory)
     found = {at: echo.pages for at, echo in ECHOES.scan(memory, QUEUE[:8])}
     assert found == {key(99): [key(1)], key(97): [key(2)]}
+
+
+@pytest.mark.parametrize("n_listed", [0, 32])
+@pytest.mark.parametrize(("n_redirects", "n_samples"), [(0, 12), (1, 12), (2, 12), (1_000, 0)])
+def test_the_next_page_takes_the_place_of_a_sample_where_a_redirect_has_come(n_listed: int, n_redirects: int, n_samples: int) -> None:
+    """Of a forum every second answer is a redirect to its login form. Mutations: no page is a sample then until the next place; none of
+    that turn, although the place was the last of it.
+
+    Args:
+        n_listed: Answers before, which end the list of the host's first ones: they are learned from.
+        n_redirects: So many answers in a row from each place of a sample on are redirects.
+        n_samples: Of 96 answers.
+    """
+    memory, part, taken = DictMemory(), CanaryFilter(CanarySettings(share=0)), 0
+    for n in range(1, n_listed + 105):
+        is_redirect = 0 <= samples.n_since_place(n, 8) < n_redirects
+        token = b"R%07d" % n if is_redirect else b"P%07d" % n
+        is_taken = not is_redirect and part.wanted(QUEUE, memory, OWN).sample
+        seen = Seen(QUEUE, key(n), f"http://a/{n}", token, 3, is_kept=not is_redirect, speaks=OWN, sample=look(n) if is_taken else None)
+        part.on_news(seen, memory)
+        taken += is_taken and n > n_listed + 8
+    assert taken == n_samples

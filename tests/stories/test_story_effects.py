@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from little_web import LittleWeb, crawl, no_held_url_is_fetched, settings, space
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import LimitSettings, ScopeSettings
-from thresher.crawler.core.effects import Effect, Hold, Release, Request, Revise, Rewrite
+from thresher.crawler.core.effects import Effect, FetchAgain, Hold, Release, Request, Revise, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, Reason, State, Verdict
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
@@ -201,6 +202,27 @@ async def test_a_revised_verdict_stands_beside_the_stored_one(tmp_path: Path) ->
     ]
     stored = crawled.pages[web.url("a.test/1")]
     assert (stored.keep, stored.has_body) == (True, True), "what was stored stays as it was"
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+async def test_a_verdict_on_a_page_that_is_to_be_fetched_again_is_dropped(tmp_path: Path, *, is_held: bool) -> None:
+    """It is about an answer that was forgotten: the page that comes in its place is judged for itself."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/2")
+        web.page("a.test/1")
+        web.page("a.test/2")
+        configuration = settings(web, ["a.test/"])
+        with Store.create(tmp_path / "c", configuration, 0.0):
+            pass
+        urls, text = space(web, tmp_path / "c"), web.url("a.test/1")
+        key, queue = urls.key(text), urls.queue_key(text.removesuffix("/1"))
+        held = [Hold(text, "reviser 1")] if is_held else []
+        later = Verdict("reviser", keep=False, follow=False, reason=Reason.DUPLICATE_CONTENT)
+        script = PageScript("reviser", asks={web.url("a.test/2"): (FetchAgain(queue, (key,)), *held, Revise(key, later))})
+        crawled = await crawl(tmp_path / "c", configuration, [pages(script)])
+    assert web.requests == ["a.test/", "a.test/1", "a.test/2", "a.test/1"]
+    assert (crawled.revised, crawled.status.dropped_later) == ({}, {})
+    assert crawled.pages[text].keep
 
 
 async def test_the_canonical_copy_is_preferred_whichever_came_first(tmp_path: Path) -> None:

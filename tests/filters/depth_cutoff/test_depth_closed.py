@@ -115,6 +115,25 @@ def test_a_place_without_novelty_is_held_whoever_names_it_and_its_kept_pages_cou
     assert crawled.expected(dropped) == 0.0
 
 
+@pytest.mark.parametrize(("first", "is_held"), [("colour", True), ("page", False), ("none", False)])
+def test_a_choice_is_held_after_half_as_many_pages_once_others_of_its_path_are(first: str, *, is_held: bool) -> None:
+    """A shop with five facets showed fourteen lists of each that said nothing new. Mutations: each facet for itself; pages of the lists,
+    which are no choices and say something new, count as well, so that no path with pages ever teaches anything.
+    """
+    crawled = Crawled()
+    for i in range(40):
+        crawled.fetch(f"{HOST}/c/{i}", prose(), 1)
+    for i in range(16):
+        if first == "colour":
+            crawled.fetch(f"{HOST}/c/{i}?colour=red", day_text(i), 2, DROPPED)
+        if first != "none":
+            crawled.fetch(f"{HOST}/c/{i}?page=2", prose(), 2)
+    for i in range(9):
+        crawled.fetch(f"{HOST}/c/{i}?size=large", day_text(i + 20), 2, DROPPED)
+    assert bool(crawled.held(f"{HOST}/c/30?size=large", 2)) == is_held
+    assert crawled.held(f"{HOST}/c/30?page=2", 2) == ""
+
+
 @pytest.mark.parametrize(
     ("path", "judgement", "is_held"),
     [

@@ -85,6 +85,19 @@ def test_a_pattern_that_yields_less_than_the_rest_comes_later_and_back_when_it_y
     assert not site.barren()
 
 
+def test_what_was_dead_and_is_alive_is_not_held_again_for_what_it_was() -> None:
+    """Twenty dead pages in a row, then good ones. Mutation: once draws had ended that opinion, the pattern was compared with its site by
+    fetches from before, held again, and waited for fifteen draws more: some three hundred of the site's fetches.
+    """
+    site, states = Site(), list[tuple[bool, bool]]()
+    for i in range(60):
+        site.tell(f"/{word(i)}/{word(1000 + i)}", f"post {i}")
+        site.tell(f"/item/{i}", f"item {i}" if i >= 20 else "sold out", is_drawn=True)
+        of = site.evidence("/item/<n>")
+        states += [] if states and states[-1] == (of.barren, of.is_surpassed) else [(of.barren, of.is_surpassed)]
+    assert states == [(False, False), (True, False), (False, False)]
+
+
 def test_a_pattern_that_yielded_less_and_then_nothing_is_held_as_any_other() -> None:
     """Mutation: it waits for draws that yield as much as the rest, and twenty draws that yield nothing do not count."""
     site = Site()
