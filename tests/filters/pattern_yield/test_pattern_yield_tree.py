@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from told import SPACE, Site, mixed, pages, word
 
+from thresher.config.settings import PatternYieldSettings
+from thresher.filters.pattern_yield.replay import PatternReplay
+
 LOGIN = "please log in"
 
 
@@ -210,6 +213,20 @@ def test_a_pattern_whose_first_fetch_is_good_goes_on_from_no_other() -> None:
             site.tell(f"/topics/{word(i)}.html", f"text {i}")
     site.tell("/good/more/x.html", "more of the good")
     assert site.evidence("/good/<w>/x.html").opinion.recent.streak == 0
+
+
+def test_a_pattern_that_shows_another_text_goes_on_from_no_other() -> None:
+    """Seven dead links say nothing of a form below another word. Mutation: a pattern goes on from the one without its word always."""
+    site = Site(PatternReplay(PatternYieldSettings(), samples=False))
+    for i in range(7):
+        site.tell(f"/{i}/{word(i)}", "not found", status=404)
+        site.tell(f"/topics/{word(i)}.html", f"text {i}")
+    for i in range(8):
+        site.tell(f"/{word(i)}s/forms", f"forms {i}")
+    site.tell("/100/forms", "forms 0")
+    assert site.tell("/topics/more.html", "more")
+    assert site.tell("/101/forms", "a form that was not met before")
+    assert not site.barren()
 
 
 # -- coarse patterns
