@@ -108,7 +108,7 @@ class Filter(Protocol[S, M, R, J]):
     """A judgement with a memory, at one gate."""
 
     name: str
-    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal; NoneType: nothing is learned from it
+    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal; NoneType: nothing is learned, `observe` not called
 
     def measure(self, subject: S, /) -> M:
         """Reduce the subject to what deciding and learning need. Pure."""

@@ -157,8 +157,10 @@ def _print(page: Page) -> bytes:
     """Return 16 bytes that identify the page's words without a time at their end."""
     if page.tokens.size < _WITH_FOOT:
         return page.fingerprint
-    foot = page.tokens[-_FOOT:].tolist()
-    places = _times(foot)
+    foot = page.tokens[-_FOOT:]
+    if _numbers().isdisjoint(foot[_CLOCK - 1 :: _CLOCK].tolist()):  # nearly every page: a run of `_CLOCK` numbers would include one
+        return page.fingerprint
+    places = _times(foot.tolist())
     if not places:
         return page.fingerprint
     words: U64 = page.tokens.copy()
@@ -171,8 +173,6 @@ def _times(words: list[int]) -> list[int]:
     found: list[int] = []
     run: list[int] = []
     numbers = _numbers()
-    if numbers.isdisjoint(words[_CLOCK - 1 :: _CLOCK]):  # nearly every page: a run of `_CLOCK` numbers would include one
-        return found
     for place, word in enumerate([*words, 0]):
         if word in numbers:
             run.append(place)

@@ -32,7 +32,7 @@ class GatePart(NamedTuple):
     spec: FilterSpec
     part: Any
     memory: Memory
-    is_journaled: bool  # whether it learns from its measures
+    is_journaled: bool  # whether it learns from its measures; if not, it observes nothing
     is_simple: bool  # it enforces, and has no variants
 
 
@@ -55,10 +55,11 @@ class Observing:
     def by(self, at: int) -> None:
         """Let the filter at a position observe."""
         deliberation = self.deliberation
-        spec, part, memory, is_journaled, _ = self._parts[at]
-        subject = deliberation.subject
-        if spec.by_url is not None and subject:
-            of = spec.of(subject)
+        spec, part, memory, is_journaled, is_simple = self._parts[at]
+        if not is_journaled:
+            return
+        if not is_simple and spec.by_url is not None and deliberation.subject:
+            of = spec.of(deliberation.subject)
             if of.mode is Mode.OFF:
                 return
             part = of.part(deliberation.gate)
@@ -66,10 +67,9 @@ class Observing:
         asked = part.observe(measure, deliberation.judgement, memory)
         if asked is NOTHING_LEARNED:
             return
-        if is_journaled:
-            self._measures[at] = spec.name, _encode(measure)
+        self._measures[at] = spec.name, _encode(measure)
         if asked:
-            self._asked[at] = [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
+            self._asked[at] = [(spec.name, effect) for effect in asked if may_have(spec, effect, deliberation.subject)]
 
     @property
     def has_asked(self) -> bool:
@@ -83,7 +83,7 @@ class Observing:
             varies: Whether the settings of a filter differ by URL.
         """
         deliberation, measures = self.deliberation, self._measures
-        effects = tuple(one for at in sorted(self._asked) for one in self._asked[at])
+        effects = tuple([one for at in sorted(self._asked) for one in self._asked[at]]) if self._asked else ()
         if not measures:
             return effects, None
         said = deliberation.subject if varies else ""
@@ -103,10 +103,10 @@ class Lessons:
         """
         self._parts = parts
         self._varies = any(spec.by_url is not None for spec in specs)
+        learns = {gate: [at for at, part in enumerate(parts[gate]) if part.is_journaled] for gate in _OF_PAGES}
+        self._promptly = {gate: [at for at in learns[gate] if not parts[gate][at].spec.learns_late] for gate in _OF_PAGES}
         self._late = [
-            {gate: at for gate in _OF_PAGES for at, part in enumerate(parts[gate]) if part.spec is spec}
-            for spec in specs
-            if spec.learns_late
+            {gate: at for gate in _OF_PAGES for at in learns[gate] if parts[gate][at].spec is spec} for spec in specs if spec.learns_late
         ]
         self.owed: set[bytes] = set()  # sites with a page that is still to be observed
         self.catch_up: Callable[[], None] = self.owed.clear  # lets filters observe these pages, and does what follows from it
@@ -125,11 +125,10 @@ class Lessons:
 
     def promptly(self, deliberation: Deliberation[Any]) -> Observing:
         """Let those filters observe that cannot wait; `late` follows."""
-        parts = self._parts[deliberation.gate]
-        observing = Observing(deliberation, parts)
-        for at, part in enumerate(parts):
-            if not part.spec.learns_late:
-                observing.by(at)
+        gate = deliberation.gate
+        observing = Observing(deliberation, self._parts[gate])
+        for at in self._promptly[gate]:
+            observing.by(at)
         return observing
 
     def late(self, owed: Sequence[Sequence[Observing]], begin: Callable[[int], None]) -> None:

@@ -14,7 +14,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import Visit
 
-_TOGETHER: Final = 8
+_TOGETHER: Final = 16  # with 8, what filters learn late takes 7 % more time; with 32, 3 % less
 
 
 class BatchSettler:

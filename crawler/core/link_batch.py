@@ -12,6 +12,7 @@ import msgspec
 from thresher.crawler.core.model import CrawlURL, Purpose
 
 _SITE: Final = itemgetter(slice(8))  # of a key
+_SITE_KEYS: Final = "site keys"  # key in a batch's dict, beside its fields
 
 
 class LinkBatch(msgspec.Struct, frozen=True, dict=True):
@@ -49,9 +50,19 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
             is_redirect,
         )
 
-    @cached_property
+    @property
     def site_keys(self) -> tuple[bytes, ...]:
-        """The sites of the links, 8 bytes each, in the order of their first links. Asked of every page, unlike `by_site`."""
+        """The sites of the links, 8 bytes each, in the order of their first links; computed once.
+
+        Every filter asks it of every page, unlike `by_site`, and a `cached_property` takes a lock.
+        """
+        beside = vars(self)
+        found: tuple[bytes, ...] | None = beside.get(_SITE_KEYS)
+        if found is None:
+            found = beside[_SITE_KEYS] = self._found_sites()
+        return found
+
+    def _found_sites(self) -> tuple[bytes, ...]:
         if self.sites and self.sites.count(self.sites[0]) == len(self.sites):  # nearly every page: no bytes are made for each link
             return (self.keys[0][:8],)
         return tuple(dict.fromkeys(map(_SITE, self.keys)))

@@ -244,25 +244,27 @@ class BatchReader:
 
     def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
         """Do as many steps for the batch as fit into this round of the loop; the others follow in later rounds."""
-        self.step.begin()
-        late = self._clock() + _ROUND_S
+        step, clock, name = self.step, self._clock, self._suspects.name  # there are twenty steps a page
+        step.begin()
+        late = clock() + _ROUND_S
         soon = asyncio.get_running_loop().call_soon
         for stage, ticket in steps:
             if not ticket.read.done():
-                self._suspects.name(ticket.outcome.url.key)
-                self.step.host = ticket.outcome.url.host
+                url = ticket.outcome.url
+                name(url.key)
+                step.host = url.host
                 try:
                     stage(ticket)
                 except Exception as error:  # noqa: BLE001 - one page's fault is its own journey's, which records it; the others go on
                     ticket.read.set_exception(error)
-                if self._clock() > late:
+                if clock() > late:
                     soon(self._take, steps)
                     break
         else:
             self._n_woken = 0
             soon(self._hand_out)
         self._suspects.clear()
-        self.step.host = ""
+        step.host = ""
 
     def _hand_out(self) -> None:
         """Wake journeys, a few in each round of the loop: as many as fit, by the time that the last ones took. After the last, begin the

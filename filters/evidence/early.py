@@ -119,7 +119,8 @@ class PackedList:
 
     def may_have(self, part: bytes) -> bool:
         """Return whether an item may contain these bytes: never wrong if it returns False."""
-        return any(part in row for row in self._rows)
+        rows = self._rows
+        return part in rows[0] if len(rows) == 1 else any(part in row for row in rows)
 
     def tail(self, n: int) -> bytes:
         """Return the last `n` bytes of the last item, which has as many; b"" if there is none."""

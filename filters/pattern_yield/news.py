@@ -59,7 +59,8 @@ def novelty_of(judgement: Judgement, judges: Collection[str]) -> Novelty:
     """
     if judgement.is_new:
         told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # empty for nearly every page
-        return Novelty.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Novelty.NEW
+        is_like = told and any(_looks_like(verdict) for verdict in told if verdict.filter in judges)
+        return Novelty.LIKE if is_like else Novelty.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)
     return Novelty.DOUBT if is_doubtful else Novelty.OLD

@@ -53,6 +53,7 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
         on_restored=faults.drop,
         on_again=forget_again,
         shared=faults,
+        learns_late=True,
     )
 
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import xxhash
 
 from thresher.crawler.core.model import U64, Page
-from thresher.crawler.core.sketch import word_hash
+from thresher.crawler.core.sketch import token_hashes, word_hash
 from thresher.crawler.native import NATIVE, native
 
 N_KEPT = 64
@@ -116,10 +116,21 @@ def _quotes(url: str) -> _Quotes:
     words = _url_words(url)
     if not words:
         return _Quotes(words, [])
+    if url.isascii() and "%" not in url and "?" not in url:
+        return _Quotes(words, _runs_of_path(words, url))
     names = [name for name in _names(url) if name and not _is_letter(name)] or [words]
     hashes = {word: word_hash(word) for word in itertools.chain(words, *names)}
     of_names = [({hashes[word] for word in name}, min(_ECHO, len(name))) for name in names]
     return _Quotes(words, [({hashes[word] for word in words}, _ECHO), *of_names])
+
+
+def _runs_of_path(words: list[str], url: str) -> list[tuple[set[int], int]]:
+    """Return the runs of `_Quotes` for a URL of ASCII without a query, whose name is its last segment: its words are hashed together."""
+    hashes = token_hashes(url.partition("//")[2].lower()).tolist()
+    name = _WORD.findall(url.rstrip("/").rpartition("/")[2])
+    if not name or _is_letter(name):
+        name = words
+    return [(set(hashes), _ECHO), (set(hashes[-len(name) :]), min(_ECHO, len(name)))]
 
 
 def sketch(tokens: U64) -> bytes:

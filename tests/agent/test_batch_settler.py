@@ -11,7 +11,7 @@ from thresher.config.settings import StoreSettings
 from thresher.crawler.agent.batch_settler import BatchSettler
 from thresher.crawler.settlement.group_commit import Committer
 
-_TOGETHER = 8
+_TOGETHER = 16
 
 
 class _Settler:
