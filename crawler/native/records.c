@@ -96,7 +96,9 @@ static PyObject *cache_put(PyObject *self, PyObject *const *args, Py_ssize_t n) 
 
 /* Let a row wait until it is written: weight f32, visit u32, value; returns 0 and the error if that fails. */
 static int wait_row(Cache *cache, PyObject *key, PyObject *value, double weight) {
-    PyObject *visit = PyObject_GetAttrString(cache->visits, "visit");
+    static PyObject *visit_name = NULL; /* made once: a name that is made for each row must be hashed, too */
+    if (!visit_name && !(visit_name = PyUnicode_InternFromString("visit"))) return 0;
+    PyObject *visit = PyObject_GetAttr(cache->visits, visit_name);
     unsigned long long number = visit ? PyLong_AsUnsignedLongLongMask(visit) : 0;
     Py_ssize_t n_tag = PyBytes_GET_SIZE(cache->tag), n_key = PyBytes_GET_SIZE(key), n = PyBytes_GET_SIZE(value);
     PyObject *name = NULL, *row = NULL;
@@ -118,9 +120,8 @@ static int wait_row(Cache *cache, PyObject *key, PyObject *value, double weight)
 }
 
 /* Count the bytes by which a site's records have grown; returns 0 and the error if that fails. */
-static int count_bytes(Cache *cache, PyObject *key, Py_ssize_t grown) {
-    PyObject *site = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), SITE), *n = NULL;
-    PyObject *known = site ? PyDict_GetItemWithError(cache->used, site) : NULL;
+static int count_bytes(Cache *cache, PyObject *site, Py_ssize_t grown) {
+    PyObject *n = NULL, *known = PyDict_GetItemWithError(cache->used, site);
     Py_ssize_t used = known ? PyLong_AsSsize_t(known) : 0;
     if (PyErr_Occurred()) goto done;
     if (used > 0 && grown <= cache->most && used <= cache->most - grown) n = PyLong_FromSsize_t(used + grown);
@@ -132,7 +133,6 @@ static int count_bytes(Cache *cache, PyObject *key, Py_ssize_t grown) {
         Py_CLEAR(n);
     }
 done:
-    Py_XDECREF(site);
     Py_XDECREF(n);
     return n != NULL;
 }
@@ -151,16 +151,14 @@ static PyObject *empty_set(void) { return PySet_New(NULL); }
 static PyObject *empty_list(void) { return PyList_New(0); }
 
 /* Note what a record was before it changes for the first time; returns 0 and the error if that fails. */
-static int note_change(Cache *cache, PyObject *key, PyObject *before, double weight) {
-    const char *bytes = PyBytes_AS_STRING(key);
+static int note_change(Cache *cache, PyObject *site, PyObject *key, PyObject *before, double weight) {
+    const char *bytes = PyBytes_AS_STRING(site);
     if (!(bytes[5] | bytes[6] | bytes[7])) return 1; /* it belongs to no site */
-    PyObject *site = PyBytes_FromStringAndSize(bytes, SITE), *change = NULL;
-    PyObject *keys = site ? of_site(cache->noted, site, empty_set) : NULL, *changes = NULL;
+    PyObject *keys = of_site(cache->noted, site, empty_set), *changes = NULL, *change = NULL;
     int is_known = keys ? PySet_Contains(keys, key) : -1;
     if (!is_known && PySet_Add(keys, key) == 0 && (changes = of_site(cache->changes, site, empty_list))
         && (change = Py_BuildValue("(OOOd)", cache->name, key, before, weight)))
         is_known = PyList_Append(changes, change) == 0 ? 1 : -1;
-    Py_XDECREF(site);
     Py_XDECREF(change);
     return is_known == 1;
 }
@@ -181,9 +179,12 @@ static PyObject *written(Cache *cache, PyObject *const *args, Py_ssize_t n, PyOb
     Py_ssize_t grown = PyBytes_GET_SIZE(value);
     if (PyBytes_CheckExact(before)) grown -= PyBytes_GET_SIZE(before);
     else grown += PyBytes_GET_SIZE(cache->tag) + PyBytes_GET_SIZE(key) + HEADER;
-    int is_done = !is_noted || note_change(cache, key, before, weight);
+    PyObject *site = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), SITE);
+    int is_done = site && (!is_noted || note_change(cache, site, key, before, weight)) && wait_row(cache, key, value, weight)
+                  && (!grown || count_bytes(cache, site, grown));
     Py_DECREF(before);
-    if (!is_done || !wait_row(cache, key, value, weight) || (grown && !count_bytes(cache, key, grown))) return NULL;
+    Py_XDECREF(site);
+    if (!is_done) return NULL;
     Py_RETURN_NONE;
 }
 

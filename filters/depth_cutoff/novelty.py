@@ -73,7 +73,7 @@ def sample(tokens: U64, url: str) -> bytes:
     Returns:
         b"" for a page with fewer than three words that count.
     """
-    said = [word_hash(word) for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]
+    said = token_hashes(url)[:_MOST_URL_WORDS].tolist() if url.isascii() else [*map(word_hash, _WORDS.findall(url)[:_MOST_URL_WORDS])]
     if NATIVE and tokens.flags.c_contiguous:
         return native.sample(tokens, _other_than_small_numbers(), said)
     counts = _other_than_small_numbers().copy()
