@@ -91,15 +91,24 @@ class Requests:
     def _beside_good(self) -> Effects:
         """Learn that the first canary of a round has failed and another one is good: a wall has just fallen, or answers some requests only;
         or the first one's page has changed.
+
+        Where walls are known that answer differently for each URL, the second one's page may be one that such a wall leaves as it is. So
+        a steady page that has changed is kept for what it was, too: if it is that again, a wall stood since then.
         """
         state, memory, queue = self._state, self._memory, self._queue
         one = records.candidates(memory, queue).get(state.first_slot)
         of_walls = [records.is_of_wall(memory, queue, token) for token in state.failed]
         if watch.is_on(state) and not any(of_walls) and watch.is_steady(memory, queue, state.first_slot):
+            watch.doubt(memory, queue, state)
             return self._again(samples.since(memory, queue, state.good_at))
         if state.has_met_wall:
             return self._again([key for key, one in records.suspects(memory, queue).items() if one.token in state.failed])
-        if one is not None and state.shown is not None and is_like_look(one.look, state.shown):
+        if one is not None and state.shown is not None and watch.is_on(state) and one.is_proved:
+            one.before, one.n_failed, state.renewed_after = (one.token, one.look, one.at), 0, state.good_at
+            one.token, one.look, one.at = state.failed[0], state.shown, state.n_answers
+            records.put_candidate(memory, queue, state.first_slot, one)
+            self._drop(*(slot for slot in state.changed if slot != state.first_slot))
+        elif one is not None and state.shown is not None and is_like_look(one.look, state.shown):
             one.spread = max(one.spread, lost(one.look, state.shown))
             one.token, one.look = state.failed[0], state.shown
             records.put_candidate(memory, queue, state.first_slot, one)
@@ -191,7 +200,9 @@ class SampleChecks(Requests, ABC):
             watch.note(state, state.sample_at)
             return self._closed(Finding.SAME)
         if state.stage is Stage.SAMPLE:
-            if state.n_flips and found.token == state.shows[0] and (found.look is None or lost(sample.look, found.look) > MOST_NOISE):
+            has_flipped = state.n_flips > 0 or watch.is_on(state)  # a sample that has shown `shows` was itself again
+            is_alike = found.token == state.shows[0] != b""
+            if has_flipped and is_alike and (found.look is None or lost(sample.look, found.look) > MOST_NOISE):
                 records.note_wall(self._memory, self._queue, found.token)  # two samples show it, and it resembles none
             state.shows = found.token, found.look
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
@@ -202,6 +213,7 @@ class SampleChecks(Requests, ABC):
             return self._closed(Finding.UNCLEAR)
         usable = [slot for slot, one in records.candidates(self._memory, self._queue).items() if one.key != sample.key]
         state.why, state.failed, state.has_met_wall, state.is_foreign, state.bad, state.changed = b"", [], False, False, [], {}
+        state.shows = b"", None
         canary = next((slot for slot in self._usable() if slot in usable), None)
         return self._closed(Finding.UNCLEAR) if canary is None else self._fetch(canary, Stage.SAMPLE_CONFIRM)
 
@@ -216,6 +228,7 @@ class SampleChecks(Requests, ABC):
         """Look at a sample again that shows something else each time: at once if a wall has shown one of both."""
         of_wall = [self._is_walls(sample.key, sample.token, token) for token in (self._state.shows[0], found.token)]
         if not any(of_wall):
+            self._state.shows = b"", None
             return self._clear_next()
         if of_wall[0]:
             self._state.shows = found.token, found.look

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from dict_memory import DictMemory
+from msgspec.structs import replace
 
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request
@@ -127,6 +128,59 @@ def test_two_samples_that_show_the_same_once_were_behind_a_wall(far: int, *, is_
     state = records.stored_state(memory, QUEUE) or state
     assert (records.is_of_wall(memory, QUEUE, b"Pslowdwn"), state.n_walls, state.n_flips) == ((True, 1, 0) if is_wall else (False, 0, 2))
     assert {one.found for at in (8, 16) if (one := samples.sample_at(memory, QUEUE, at))} == {Finding.SAME}
+
+
+@pytest.mark.parametrize("shown", [look(5), look(500)])
+def test_a_steady_canary_that_a_wall_made_another_page_tells_of_that_wall_once_it_has_fallen(shown: Look) -> None:
+    """An old state of a site leaves a list of links as it is, which was good three times in a row; so the other page had changed, it
+    seemed, and told nothing when it was itself again. Mutation: such a page is dropped, or may lose as much as it had lost from then on.
+    """
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=16, stage=Stage.FIRST, watched_until=200))
+    for n in range(1, 21):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3), HostState(n))
+    page = records.candidates(memory, QUEUE)[0]
+    page.n_failed = 2
+    records.put_candidate(memory, QUEUE, 0, page)
+    asked(memory, 0, shown, b"Pold0000")
+    assert NotWalled(QUEUE) in asked(memory, 1, look(100), b"Ppage001")
+    records.write_state(memory, QUEUE, replace(records.stored_state(memory, QUEUE) or HostState(), stage=Stage.FIRST, slot=0))
+    again = [one.keys for one in asked(memory, 0, look(0), b"Ppage000") if isinstance(one, FetchAgain)]
+    assert again == [tuple(key(n) for n in range(17, 21))]
+    assert records.candidates(memory, QUEUE)[0].token == b"Ppage000"
+
+
+def test_samples_are_no_evidence_where_a_steady_canary_has_failed_since_the_last_good_one() -> None:
+    """An old state stood while samples were fetched again that it had shown before; a list of links was good then, and so was the steady
+    page soon after: nine pages were lost. Mutation: only a wall that was found puts samples in doubt.
+    """
+    memory = DictMemory()
+    host(memory, HostState(20, 9, good_at=20, stage=Stage.FIRST, watched_until=200, unsure=[8]))
+    samples.put(memory, QUEUE, 8, Sample("http://a/8", key(8), b"Pold0008", look(0), 9, Finding.SAME))
+    asked(memory, 0, look(500), b"Pold0000")
+    asked(memory, 1, look(100), b"Ppage001")
+    sample = samples.sample_at(memory, QUEUE, 8)
+    assert sample is not None
+    assert sample.found is Finding.NOTHING
+
+
+@pytest.mark.parametrize("first", ["itself", "another"])
+def test_what_two_samples_of_a_watched_host_show_is_a_wall_s_if_the_first_was_itself_again(first: str) -> None:
+    """A wall for every second request stood while samples were fetched again. One was an old state's: six times it showed that wall,
+    then its page, which said nothing as long as the wall was not known. Mutations: nothing is known of a wall on a watched host; two
+    pages that were deleted are a wall's.
+    """
+    memory = DictMemory()
+    host(memory, HostState(90, 40, watched_until=500, n_walls=1))
+    for n in (8, 16):
+        samples.put(memory, QUEUE, n, Sample(f"http://a/{n}", key(n), b"Pown%04d" % n, look(0), 9))
+    for n in (8, 16):
+        state = records.stored_state(memory, QUEUE) or HostState()
+        records.write_state(memory, QUEUE, replace(state, stage=Stage.SAMPLE, sample_at=n, is_drained=True))
+        asked(memory, n, look(1_000), b"Pslowdwn")
+        if n == 8:
+            asked(memory, n, *((look(0), b"Pown0008") if first == "itself" else (look(1_000), b"Pslowdwn")))
+    assert records.is_of_wall(memory, QUEUE, b"Pslowdwn") == (first == "itself")
 
 
 def test_the_last_answers_may_be_a_walls_though_only_a_canary_was_in_other_words() -> None:
