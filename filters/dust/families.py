@@ -135,18 +135,14 @@ class Alias(NamedTuple):
 def words_of(page: Page) -> bytes:
     """Return 5 bytes that are the same for pages of the same words in any order that name the same paths; b"": nothing to compare.
 
-    Of a page of few words, which no other filter calls a copy, the words alone decide. Time: 2 µs, and a third of one for each link.
+    Of a page of few words, which no other filter calls a copy, the words alone decide. Time: 2 µs, and half of one for each link.
     """
     if not page.tokens.size:
         return page.fingerprint[:HASH]
     words = int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big")
-    named = sorted({_path_of(link) for link in page.links}) if page.tokens.size >= _SAID else ()
+    links = page.links if page.tokens.size >= _SAID else ()
+    named = sorted({link.partition("?")[0].split("/", 3)[-1] for link in links})  # paths: orders and views are named by queries
     return _digest(words + "\n".join(named).encode())[:HASH]
-
-
-def _path_of(link: str) -> str:
-    """Return a link's path: orders and views are named by its query."""
-    return link.partition("?")[0].partition("//")[2].partition("/")[2]
 
 
 def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> Learned:
