@@ -1,11 +1,11 @@
 """Made-up kinds of sites: `python -m benchmarks.quality.made_up [KIND…] [--seed 1] [--set KEY=VALUE]…`.
 
-Eighteen kinds that nobody made the filters for (archives.py, services.py, culture.py, records.py): minutes below one long header, a journal
-behind a wall, a land register whose lists say the same, manuals in versions and languages, package versions, repealed laws, timetables,
-expired offers, a status page, a town in two languages, a directory of persons, recipes, a museum, a radio station, a family tree, a data
-portal, a league, a library's catalogue. Each is crawled in memory, breadth-first without filters and with the defaults, by the real filters
-and the real rules of what is held; which of its pages show a document was planted. Filters' own requests are not made. The order in which
-held URLs are drawn follows --seed.
+Twenty-one kinds that nobody made the filters for (archives.py, services.py, culture.py, records.py, holdings.py): minutes below one long
+header, a journal behind a wall, a land register whose lists say the same, manuals in versions and languages, package versions, repealed
+laws, timetables, expired offers, a status page, a town in two languages, a directory of persons, recipes, a museum, a radio station, a
+family tree, a data portal, a league, a library's catalogue, a court, a mailing list, a shop of parts. Each is crawled in memory, breadth-
+first without filters and with the defaults, by the real filters and the real rules of what is held; which of its pages show a document
+was planted. Filters' own requests are not made. The order in which held URLs are drawn follows --seed.
 
 The lines are those of `python -m benchmarks.living replay`, then the points at which the crawl without filters has more documents by more
 than 2 % and 5 documents. Exit 1 if a kind has such a point, or more than one document in a thousand is lost.
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.living.curve import LOST, Curve, CurveRequest, Run, compared
 from benchmarks.living.replayed import replayed
-from benchmarks.quality.made_up import archives, culture, records, services
+from benchmarks.quality.made_up import archives, culture, holdings, records, services
 from benchmarks.quality.made_up.web import MadeUpGraph, MadeUpSite, graph_of
 from thresher.config.settings import Settings
 from thresher.crawler.analysis.replayed_crawl import ReplayedCrawl, Result
@@ -36,6 +36,7 @@ KINDS: dict[str, Callable[[MadeUpSite], None]] = {
         *(services.timetable, services.offers, services.status, services.town, services.staff, services.recipes),
         *(culture.museum, culture.radio),
         *(records.family, records.portal, records.league, records.catalogue),
+        *(holdings.court, holdings.postings, holdings.parts),
     )
 }
 

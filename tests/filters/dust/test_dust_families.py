@@ -226,6 +226,22 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
     assert families.words_of(page(A, "a b a")) != families.words_of(page(A, "a b")), "how often a word stands there counts"
 
 
+def test_a_table_of_the_same_words_that_names_other_things_shows_something_else() -> None:
+    """Two seasons' tables of one league, and one of them in another order. Mutation: `words_of` leaves out what a page names."""
+    teams, places = [f"team{i}" for i in range(12)], [str(i) for i in range(12)]
+
+    def table(path: str, order: list[str], season: int) -> bytes:
+        text = " ".join(f"{team} {place}" for team, place in zip(order, places, strict=True))
+        named = [SPACE.canonical(f"{A}/match/{season}-{i}") for i in range(6)]
+        return families.words_of(replace(page(A + path, text), links=(*named, SPACE.canonical(f"{A}{path}?sort={order[0]}"))))
+
+    first = table("/table", teams, 2012)
+    assert table("/table", teams[::-1], 2012) == first
+    assert table("/table", teams[::-1], 2013) != first
+    few = [families.words_of(replace(page(A + path, "Please log in"), links=(A + path + "/forgotten",))) for path in ("/1", "/2")]
+    assert few[0] == few[1], "a page of few words is compared by them alone"
+
+
 # -- as it is plugged in
 
 
