@@ -107,6 +107,7 @@ class Agent:
         joined = self._context.batch_reader.hands_out
         self._batch_settler = BatchSettler(self._settler, self._committer, is_joined=joined, wake=self._dispatch, fail=self._leases.fail)
         self._context.panel.lessons.catch_up = self._batch_settler.catch_up
+        self._context.batch_reader.must_pause = lambda: self._batch_settler.owns_round
         self._lookups = Lookups(
             self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
         )

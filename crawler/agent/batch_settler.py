@@ -1,7 +1,8 @@
 """Settles visits in batches for the agent's workers: the ends of a few are written together (crawler/settlement/late_visits.py).
 
 They wait until there are `_TOGETHER`, or no journey goes on at once that could join them. No lease is taken meanwhile; then the workers
-that have made them get theirs one after the other.
+that have made them get theirs one after the other. Both happen in a round of the loop of their own, so that it stays short: no page is
+read and no journey goes on in it that could wait (`owns_round`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class BatchSettler:
         self._wake = wake
         self._fail = fail
         self._is_planned = False
+        self.owns_round = False  # whether visits end in the next round of the loop
 
     @property
     def has_late(self) -> bool:
@@ -70,9 +72,10 @@ class BatchSettler:
                 raise
 
     def _look(self) -> None:
-        """Catch up in this round of the loop, unless more visits may join in the next one."""
-        if self.gathers:
-            asyncio.get_running_loop().call_soon(self._look)
-            return
-        self._is_planned = False
+        """Catch up in the next round of the loop, unless more visits may join in that one."""
+        self.owns_round = not self.gathers
+        asyncio.get_running_loop().call_soon(self._end if self.owns_round else self._look)
+
+    def _end(self) -> None:
+        self._is_planned = self.owns_round = False
         self._wake()

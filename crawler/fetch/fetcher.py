@@ -9,6 +9,7 @@ A client speaks the protocol: lean_client.py, or aiohttp_client.py as the refere
     content_coding.py decodes the body, within bounds
     causes.py         gives every exception a cause
     deadlines.py      the time limits of all phases
+    spreading.py      how many answers go on in one round of the loop
 
 The text of the URL is sent unchanged in the request line: exactly what robots.txt and scope have judged.
 
@@ -49,6 +50,7 @@ from thresher.crawler.fetch.lean_client import LeanClient
 from thresher.crawler.fetch.local_end import LocalEnd, Sockets
 from thresher.crawler.fetch.proxy import Proxy, ProxySockets
 from thresher.crawler.fetch.request_headers import RequestHeaders
+from thresher.crawler.fetch.spreading import Spreader
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: an unwanted body up to this size is read, so that the connection can be kept
@@ -101,6 +103,7 @@ class Fetcher:
         self._deadlines = {id(settings): Deadlines.of(settings, rate_grace_s)}  # by the identity of settings objects, which are kept
         self._headers = RequestHeaders(settings, overriding)
         self._watches = Watches(self._loop)
+        self._spreader = Spreader()
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._credentials = read_credentials(settings.credentials)
         self._names = resolver
@@ -162,6 +165,7 @@ class Fetcher:
             outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # keep fewer idle connections from now on
+        await self._spreader.pass_on()
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
 
     def hang_up(self, at: Collection[str] | None = None) -> None:

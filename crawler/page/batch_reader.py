@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -26,17 +26,17 @@ from msgspec.structs import replace
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
-from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
-from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
-from thresher.crawler.core.overriding import Overriding, Which
+from thresher.crawler.core.document_types import DOCUMENTS
+from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.core.sketch import body_digest, fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace, origin_of, queue_name
-from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
+from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip
 from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import LoopStep
+from thresher.crawler.page.page_links import PageLinks
 from thresher.crawler.page.parser import Parser
-from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
 from thresher.storage.tables.bodies import digests
 
@@ -50,7 +50,6 @@ _WOKEN: Final = 8  # most journeys that go on in a round: the rest of a page's j
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
 _FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
-_href_of, _rel_of, _type_of = attrgetter("href"), attrgetter("rel"), attrgetter("type")
 _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
@@ -108,12 +107,13 @@ class BatchReader:
         self._gate = links.gate
         self._settings = settings
         self._overriding = Overriding(settings)
-        self._announced: dict[Which, AnnouncedTypes] = {}  # by the overrides that apply to a URL
+        self.links = PageLinks(urls, settings)
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
         self._batch: list[_Ticket] = []  # pages that are being read, or whose journeys will go on
         self._is_busy = False
+        self.must_pause: Callable[[], bool] = lambda: False  # whether others need the round of the loop that goes on
         self.step = LoopStep()  # for the watch of the loop
         self._apart: set[str] = set()  # hosts whose pages are parsed in a child process
         self._n_woken, self._woken_at = 0, 0.0  # number of journeys that were woken last, and when
@@ -161,49 +161,6 @@ class BatchReader:
     def _max_links(self, url: CrawlURL) -> int:
         return self._overriding.of(url.text).limits.max_links_per_page
 
-    def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
-        """Return (a page's links in canonical form, distinct, in page order; links that cannot be followed at all)."""
-        base = self._urls.base(url.text, parsed.base)
-        wanted: Sequence[Link] = parsed.links
-        skips: list[Skip] = []
-        if not self._overriding.of(url.text).robots.nofollow_links and any(map(_rel_of, wanted)):
-            nofollow = [link for link in wanted if "nofollow" in link.rel]
-            wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
-            skips += self._skipped(base, [link.href for link in nofollow], Reason.NOFOLLOW, "robots")
-        is_typed = any(map(_type_of, wanted))
-        if is_typed and (announced := [link.href for link in wanted if self._is_announced(link, base)]):
-            wanted = tuple(link for link in wanted if not self._is_announced(link, base))
-            skips += self._skipped(base, announced, Reason.ANNOUNCED_TYPE, "media")
-        texts, refused = self._urls.resolve(base, [*map(_href_of, wanted)])
-        skips += _unusable(refused)
-        if n_dropped := parsed.n_links - len(parsed.links):
-            is_cut = Flag.LINKS_TRUNCATED in parsed.flags
-            by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
-            skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
-        return texts, skips
-
-    def _skipped(self, base: str, hrefs: Sequence[str], reason: Reason, by: str) -> list[Skip]:
-        """Return the skips of links that are not followed; one that is no URL that could be fetched has that reason."""
-        texts, refused = self._urls.resolve(base, hrefs)
-        return [*(Skip(text, reason, by) for text in texts), *_unusable(refused)]
-
-    def _is_announced(self, link: Link, base: str) -> bool:
-        """Return whether a link announces a type that is not followed, by the settings for its target."""
-        if not link.type:
-            return False
-        if not self._overriding.varies:
-            return self._types(()).are_skipped(link.type)
-        texts = self._urls.resolve(base, [link.href])[0]
-        return bool(texts) and self._types(self._overriding.which(texts[0])).are_skipped(link.type)
-
-    def _types(self, which: Which) -> AnnouncedTypes:
-        types = self._announced.get(which)
-        if types is None:
-            of = self._overriding.made(which)
-            accepted = accepted_types(of.fetch.accept_types, documents=of.parse.documents)
-            types = self._announced[which] = AnnouncedTypes(of.filters.media, accepted)
-        return types
-
     def _is_text(self, outcome: Fetched) -> bool:
         """Return whether to parse a body; not if it has killed too many processes."""
         mime_type = outcome.head.mime_type
@@ -244,6 +201,9 @@ class BatchReader:
 
     def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
         """Do as many steps for the batch as fit into this round of the loop; the others follow in later rounds."""
+        if self.must_pause():
+            asyncio.get_running_loop().call_soon(self._take, steps)
+            return
         step, clock, name = self.step, self._clock, self._suspects.name  # there are twenty steps a page
         step.begin()
         late = clock() + _ROUND_S
@@ -273,6 +233,10 @@ class BatchReader:
         now, n = self._clock(), _WOKEN
         if self._n_woken:
             self._journey_s = (now - self._woken_at) / self._n_woken
+        if self.must_pause():
+            self._n_woken = 0
+            asyncio.get_running_loop().call_soon(self._hand_out)
+            return
         while n > 1 and n * self._journey_s > _ROUND_S:
             n -= 1
         woken, self._batch = self._batch[:n], self._batch[n:]
@@ -320,7 +284,7 @@ class BatchReader:
             if target := html.refresh_target(ticket.outcome.head.get(b"refresh")):
                 refresh = Link(target, "", "refresh")
                 ticket.parsed = replace(ticket.parsed, links=(refresh, *ticket.parsed.links), n_links=ticket.parsed.n_links + 1)
-            ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
+            ticket.links, ticket.skips = self.links.of(ticket.outcome.url, ticket.parsed)
 
     def _gate_links(self, ticket: _Ticket) -> None:
         if ticket.outcome.url.purpose not in FILTERS_OWN:
@@ -392,7 +356,3 @@ def _spread(batch: list[_Ticket]) -> list[_Ticket]:
         turns.append((n_before[site], ticket))
         n_before[site] += 1
     return [ticket for _, ticket in sorted(turns, key=_TURN)]
-
-
-def _unusable(refused: Iterable[tuple[str, Reason]]) -> list[Skip]:
-    return [Skip(presentable(href), reason, "url") for href, reason in refused]

@@ -110,7 +110,7 @@ class Readmission:
         if record.nofollow and (robots.meta or robots.x_robots_tag):
             return
         source = self._source(record)
-        texts, _ = self._context.batch_reader.links(source, parsed)
+        texts, _ = self._context.batch_reader.links.of(source, parsed)
         sifted = self._context.links.sift(source, self._context.links.gate(texts))
         if sifted.fresh is not None or sifted.foreign:
             self._settler.admit_again(source, sifted, now)

@@ -58,6 +58,8 @@ async def test_visits_of_several_rounds_end_together_while_more_may_join() -> No
     for world.n_to_come in range(2 * _TOGETHER - 1, -1, -1):
         world.settle()
         await asyncio.sleep(0)
+        if world.batch_settler.owns_round:
+            await asyncio.sleep(0)  # no journey goes on in this round
     await asyncio.sleep(0)
     assert world.settler.ended == [_TOGETHER, _TOGETHER]
     assert world.n_woken == len(world.settler.ended), "the workers get their leases then"
@@ -67,9 +69,12 @@ async def test_a_visit_that_none_joins_ends_in_the_next_round() -> None:
     world = _World()
     world.settle()
     assert world.batch_settler.has_late
+    assert not world.batch_settler.owns_round
+    await asyncio.sleep(0)
+    assert world.batch_settler.owns_round, "the round in which it ends is its own"
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert (world.settler.ended, world.batch_settler.has_late) == ([1], False)
+    assert (world.settler.ended, world.batch_settler.has_late, world.batch_settler.owns_round) == ([1], False, False)
 
 
 async def test_an_end_that_cannot_be_written_ends_the_workers_and_all_commits() -> None:

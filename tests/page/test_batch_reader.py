@@ -71,6 +71,25 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
     assert [reading.sha256 for reading in found] == (digests([page(i).body for i in range(50)]) or [b""] * 50)
 
 
+async def test_no_page_is_read_and_no_journey_goes_on_while_others_need_the_round(tmp_path: Path) -> None:
+    """Mutations: only reading paused, or only the journeys did."""
+    async with batch_reader(tmp_path) as table:
+        table.must_pause = lambda: True
+        journey = asyncio.create_task(table.read(page(1)))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not journey.done()
+        (ticket,) = table._batch
+        assert ticket.parsed is None
+        table.must_pause = lambda: ticket.parsed is not None
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert ticket.parsed is not None
+        assert not journey.done()
+        table.must_pause = lambda: False
+        assert is_right(await journey, 1)
+
+
 class Asked:
     """A static filter that refuses whatever ends with an x, and notes what it is asked about."""
 
