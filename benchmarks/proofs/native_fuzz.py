@@ -214,6 +214,7 @@ def _feed_lists(native: Any, urls: list[str], rng: random.Random) -> None:
         native.keys(urls, [bytes(8)] * len(urls), rng.randbytes(rng.randrange(67)), rng.randbytes(rng.randrange(18)))
     with contextlib.suppress(ValueError):
         native.crowded(urls, rng.randrange(5), rng.randrange(-1, 3))
+        native.paths(urls)
         native.endings(urls, extensions)
     with contextlib.suppress(ValueError):
         keys, depths = [rng.randbytes(16) for _ in range(rng.randrange(4))], [rng.randrange(3) for _ in range(rng.randrange(4))]

@@ -51,6 +51,9 @@ def keys(urls: Iterable[str], sites: Iterable[bytes], secret: bytes, person: byt
 def crowded(urls: Iterable[str], most_slashes: int, most_ands: int, /) -> list[int]:
     """Return the places of the canonical URLs that have more of "/" or of "&"."""
 
+def paths(urls: Iterable[str], /) -> bytes:
+    """Return the different paths of canonical URLs, ascending, a line each, without the first slash and the query."""
+
 def endings(urls: Iterable[str], extensions: object, /) -> list[int]:
     """Return the places of the canonical URLs whose path ends in one of the extensions.
 

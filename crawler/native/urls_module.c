@@ -4,6 +4,7 @@
 
 #include "native.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT64_MAX
@@ -249,11 +250,58 @@ static PyObject *py_endings(PyObject *self, PyObject *args) {
     return found;
 }
 
+static int by_bytes(const void *one, const void *other) {
+    const Span *a = one, *b = other;
+    int order = memcmp(a->at, b->at, a->n < b->n ? a->n : b->n);
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+/* The different ones of spans that are sorted, a line each. */
+static PyObject *lines_of(Span *spans, size_t n) {
+    size_t n_different = 0, length = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (n_different && !by_bytes(spans + i, spans + n_different - 1)) continue;
+        spans[n_different++] = spans[i];
+        length += spans[i].n + 1;
+    }
+    PyObject *found = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(length ? length - 1 : 0));
+    char *to = found ? PyBytes_AS_STRING(found) : NULL;
+    for (size_t i = 0; to && i < n_different; i++) {
+        if (i) *to++ = '\n';
+        memcpy(to, spans[i].at, spans[i].n);
+        to += spans[i].n;
+    }
+    return found;
+}
+
+static PyObject *py_paths(PyObject *self, PyObject *urls) {
+    PyObject *row = PySequence_Tuple(urls), *found = NULL;
+    (void)self;
+    if (!row) return NULL;
+    size_t n_urls = (size_t)PyTuple_GET_SIZE(row), i = 0;
+    Span *spans = PyMem_New(Span, n_urls + 1);
+    if (!spans) PyErr_NoMemory();
+    for (; spans && i < n_urls; i++) {
+        Bytes at;
+        size_t n, n_host = n_origin(PyTuple_GET_ITEM(row, (Py_ssize_t)i), &at, &n);
+        if (!n_host) break;
+        spans[i] = (Span){at + n_host + 1, path_length(at + n_host + 1, n - n_host - 1)};
+    }
+    if (spans && i == n_urls) {
+        qsort(spans, n_urls, sizeof *spans, by_bytes);
+        found = lines_of(spans, n_urls);
+    }
+    PyMem_Free(spans);
+    Py_DECREF(row);
+    return found;
+}
+
 PyMethodDef URL_METHODS[] = {
     {"join", py_join, METH_VARARGS, "join(hrefs, root, folder, known, max_length, max_slashes, keeps_queries) -> canonical URLs; \"\", None"},
     {"origins", py_origins, METH_O, "origins(urls) -> list of str, the scheme and authority of each"},
     {"keys", py_keys, METH_VARARGS, "keys(urls, sites: bytes, secret, person) -> list of bytes, 8 of its site and 8 of its own each"},
     {"crowded", py_crowded, METH_VARARGS, "crowded(urls, most_slashes, most_ands) -> list of int, which have more"},
+    {"paths", py_paths, METH_O, "paths(urls) -> bytes, their different paths, ascending, a line each, without slash and query"},
     {"endings", py_endings, METH_VARARGS, "endings(urls, extensions: uint64, ascending) -> list of int, which have one of them"},
     {NULL, NULL, 0, NULL},
 };

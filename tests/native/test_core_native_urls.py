@@ -16,6 +16,7 @@ from thresher.crawler.core.url import URLRules, URLSpace, origins_of
 from thresher.crawler.native import NATIVE, native
 from thresher.filters import media, path_trap
 from thresher.filters.base import LinkColumns
+from thresher.filters.dust import families
 from thresher.filters.media import ExtensionFilter
 from thresher.filters.path_trap import ShapeTrap
 
@@ -113,6 +114,15 @@ def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params:
         assert (of_media.refuses(links), of_shape.refuses(links)) == found
 
 
+@given(URLS)
+@settings(max_examples=300, deadline=None)
+def test_paths_are_the_same(texts: list[str]) -> None:
+    """Mutations: equal ones came twice; a path that begins another one came after it."""
+    found = families._paths(texts)
+    with mock.patch.object(families, "NATIVE", new=False):
+        assert families._paths(texts) == found
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -126,6 +136,7 @@ def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params:
         lambda: native.keys(["http://a.example/"], [bytes(8)], bytes(65), b"url"),
         lambda: native.endings(["http://a.example/"], b"odd"),
         lambda: native.crowded(["/"], 1, 1),
+        lambda: native.paths(["http://a.example/", "/"]),
     ],
 )
 def test_what_is_no_question_is_refused(call: Callable[[], object]) -> None:
