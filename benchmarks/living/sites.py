@@ -20,6 +20,7 @@ from benchmarks.living.gitweb import GITWEB_SITE
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
+from benchmarks.living.library import LIBRARY
 from benchmarks.living.listings import LISTINGS
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
@@ -54,6 +55,7 @@ _ALL = (
     FAMILY,
     BUGS,
     NEWS,
+    LIBRARY,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
