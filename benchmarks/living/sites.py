@@ -25,6 +25,7 @@ from benchmarks.living.listings import LISTINGS
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.news import NEWS
+from benchmarks.living.notebook import NOTEBOOK
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
@@ -56,6 +57,7 @@ _ALL = (
     BUGS,
     NEWS,
     LIBRARY,
+    NOTEBOOK,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
