@@ -1,10 +1,10 @@
 """Families of aliases: an opinion from pairs of pages that show the same, before any rule is proved [MaybeDont; DUSTER].
 
 Each fetched page is compared with fetched pages whose URLs differ from its own at one place (places.py): does any of them show the same?
-The answer is counted for the value at the place (a language, a branch, a print view), for the group (the sessions of one page), and for the
-place with all of its values. A URL that differs at one place from a fetched one is believed to be an alias if the most specific of these
-three that has enough answers says so. So a family is one hypothesis on a place; values and groups with answers of their own are its
-exceptions.
+The answer is counted for the value at the place (a language, a branch, a print view) in its section of the site (kinds.py), for the group
+(the sessions of one page), for the value everywhere, and for the place with all of its values. A URL that differs at one place from a
+fetched one is believed to be an alias if the most specific of these four that has enough answers says so. So a family is one hypothesis
+on a place; sections, values and groups with answers of their own are its exceptions.
 
 This is an opinion: its URLs are held, so a low bound is enough, since they are fetched last and not lost. Those that are fetched all the
 same (audits, the tail) are compared like any other page, so the bound of a wrong opinion falls. Once the upper bound of a pool is below
@@ -42,7 +42,7 @@ import xxhash
 from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
-from thresher.filters.dust.kinds import names_of_kind
+from thresher.filters.dust.kinds import name_of_section, names_of_kind
 from thresher.filters.dust.leads import lead_on
 from thresher.filters.dust.places import HOST, SPELLING, Place, host_place, places
 from thresher.filters.dust.pools import class_of, name_of_group, names_of_pools
@@ -312,14 +312,16 @@ def _is_against(answers: bytes) -> bool:
 
 
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
-    """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place.
+    """Return the opinion of the most specific answers of a place that are enough (`_by_specificity`).
 
-    None if the answers of this kind of URL (kinds.py), with this value if they are enough, are surely against it, or its alike pages lead
-    to what is new (leads.py).
+    None if the answers of this kind of URL (kinds.py), those of its section or with its value if they are enough, are surely against it, or
+    its alike pages lead to what is new (leads.py).
     """
     if lead_on(memory, site, place, origin):
         return None
-    of_kind = [memory.get(key) or _NONE for key in _pools_of_kind(site, place, origin)]
+    section = name_of_section(place, origin)
+    keys = [site + _pool_of_place(section)] * bool(section) + _pools_of_kind(site, place, origin)
+    of_kind = [memory.get(key) or _NONE for key in keys]
     if (answers := next((of for of in of_kind if of[0] >= enough), None)) is not None and _is_against(answers):
         return None
     names = names_of_pools(place, origin)
@@ -331,6 +333,7 @@ def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: byt
 
 
 def _by_specificity(memory: Memory, site: bytes, names: Sequence[str], group: tuple[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and answers of a place, the most specific first: of the value in its section or else everywhere, then the group."""
     for i, name in enumerate(names):
         yield name, memory.get(site + _POOL + _digest(name.encode())) or _NONE
         if i == 0:
