@@ -9,8 +9,10 @@ from sys import stderr
 
 from benchmarks.living.apache import Place, serving
 from benchmarks.living.blog import BLOG
+from benchmarks.living.bugs import BUGS
 from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.changesets import CHANGESETS
+from benchmarks.living.family import FAMILY
 from benchmarks.living.forge import FORGE
 from benchmarks.living.forum import FORUM
 from benchmarks.living.gallery import GALLERY
@@ -18,9 +20,12 @@ from benchmarks.living.gitweb import GITWEB_SITE
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
+from benchmarks.living.library import LIBRARY
 from benchmarks.living.listings import LISTINGS
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
+from benchmarks.living.news import NEWS
+from benchmarks.living.notebook import NOTEBOOK
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
@@ -48,6 +53,11 @@ _ALL = (
     TABLES,
     JOURNAL,
     GALLERY,
+    FAMILY,
+    BUGS,
+    NEWS,
+    LIBRARY,
+    NOTEBOOK,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]

@@ -4,7 +4,7 @@ links to canonical URLs and their keys.
 `page`, `words`, `word`, `least`, `slots` and `least_links` do what core's html.py, sketch.py and minhash.py do in Python and numpy, and
 say the same; `bag` does so for filters/near_replica/random_projection.py.
 `join`, `origins` and `keys` do what url.py does, which gets the links that are not clean. `crowded`, `endings` and `paths` are what
-filters/path_trap.py, media.py and dust/families.py ask of many URLs; `sample`, `look`, `least_pairs`, `end_words`, `shared_words`,
+filters/path_trap.py, media.py and dust/shown.py ask of many URLs; `sample`, `look`, `least_pairs`, `end_words`, `shared_words`,
 `without` and `without_runs` are what filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py,
 filters/canary/vocabulary.py, core/echo.py).
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs

@@ -1,10 +1,10 @@
 """Families of aliases: an opinion from pairs of pages that show the same, before any rule is proved [MaybeDont; DUSTER].
 
 Each fetched page is compared with fetched pages whose URLs differ from its own at one place (places.py): does any of them show the same?
-The answer is counted for the value at the place (a language, a branch, a print view), for the group (the sessions of one page), and for the
-place with all of its values. A URL that differs at one place from a fetched one is believed to be an alias if the most specific of these
-three that has enough answers says so. So a family is one hypothesis on a place; values and groups with answers of their own are its
-exceptions.
+The answer is counted for the value at the place (a language, a branch, a print view) in its section of the site (kinds.py), for the group
+(the sessions of one page), for the value everywhere, and for the place with all of its values. A URL that differs at one place from a
+fetched one is believed to be an alias if the most specific of these four that has enough answers says so. So a family is one hypothesis
+on a place; sections, values and groups with answers of their own are its exceptions.
 
 This is an opinion: its URLs are held, so a low bound is enough, since they are fetched last and not lost. Those that are fetched all the
 same (audits, the tail) are compared like any other page, so the bound of a wrong opinion falls. Once the upper bound of a pool is below
@@ -36,24 +36,21 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
-import numpy as np
 import xxhash
 
-from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
-from thresher.crawler.native import NATIVE, native
-from thresher.filters.dust.kinds import names_of_kind
+from thresher.filters.dust.kinds import name_of_section, names_of_kind
 from thresher.filters.dust.leads import lead_on
 from thresher.filters.dust.places import HOST, SPELLING, Place, host_place, places
 from thresher.filters.dust.pools import class_of, name_of_group, names_of_pools
+from thresher.filters.dust.shown import HASH, ShownPage
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.early import PackedList
 from thresher.filters.evidence.posterior import lower_share, upper_share
 
 BELIEF: Final = 0.35  # lower bound of the share of alike pages from which a URL is held
 ENOUGH: Final = 4  # answers needed for an opinion
-HASH: Final = 5  # bytes
 _NOTED: Final = 4  # the counts of a class are written again after so many answers
 _PRIOR: Final = 8  # a family's answers are given to the tail as so many fetches
 _MOST: Final = 64  # answers that are remembered
@@ -70,31 +67,11 @@ _BELIEVED: Final = b"b"
 _FIRST: Final = b"f"
 _WAS_MET, _IS_COPY = 1, 2  # marks of a listed page
 MOST_LISTED: Final = 96  # first pages of a site that are listed; learning from all at once takes 2 ms
-_SAID: Final = 20  # words from which a page with those of another, in another order, is compared by what it names, too
 _LONGEST_URL: Final = 250  # characters of one that is listed with the first pages
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[str]).decode
 _digest = xxhash.xxh3_64_digest
-
-
-class ShownPage(NamedTuple):
-    """What a page shows, for comparing."""
-
-    text: bytes  # hash of its words
-    original: bytes  # hash of the key of the page that it is said to copy; else of its own key
-    is_copy: bool
-
-    @classmethod
-    def of(cls, words: bytes, key: bytes, original: bytes = b"") -> ShownPage:
-        """Build it from hashes and keys, cut to the stored lengths.
-
-        Args:
-            words: Hash of the page's words.
-            key: Key of the page.
-            original: Key of the page of which it is said to be a copy, b"" if there is none.
-        """
-        return cls(words[:HASH], (original or key)[-HASH:], bool(original))
 
 
 class EarlyPage(NamedTuple):
@@ -131,25 +108,6 @@ class Alias(NamedTuple):
     bound: float  # lower bound of the share of pages alike
     compared: int  # number of answers behind the opinion
     alike: int
-
-
-def words_of(page: Page) -> bytes:
-    """Return 5 bytes that are the same for pages of the same words in any order that name the same paths; b"": nothing to compare.
-
-    Of a page of few words, which no other filter calls a copy, the words alone decide. Time: 2 µs, and half of one for each link in Python.
-    """
-    if not page.tokens.size:
-        return page.fingerprint[:HASH]
-    words = int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big")
-    links = page.links if page.tokens.size >= _SAID else ()
-    return _digest(words + _paths(links))[:HASH]
-
-
-def _paths(links: Sequence[str]) -> bytes:
-    """Return the different paths of canonical URLs, ascending, a line each: orders and views are named by queries."""
-    if NATIVE:
-        return native.paths(links)
-    return "\n".join(sorted({link.partition("?")[0].split("/", 3)[-1] for link in links})).encode()
 
 
 def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> Learned:
@@ -319,14 +277,16 @@ def _is_against(answers: bytes) -> bool:
 
 
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
-    """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place.
+    """Return the opinion of the most specific answers of a place that are enough (`_by_specificity`).
 
-    None if the answers of this kind of URL (kinds.py), with this value if they are enough, are surely against it, or its alike pages lead
-    to what is new (leads.py).
+    None if the answers of this kind of URL (kinds.py), those of its section or with its value if they are enough, are surely against it, or
+    its alike pages lead to what is new (leads.py).
     """
     if lead_on(memory, site, place, origin):
         return None
-    of_kind = [memory.get(key) or _NONE for key in _pools_of_kind(site, place, origin)]
+    section = name_of_section(place, origin)
+    keys = [site + _pool_of_place(section)] * bool(section) + _pools_of_kind(site, place, origin)
+    of_kind = [memory.get(key) or _NONE for key in keys]
     if (answers := next((of for of in of_kind if of[0] >= enough), None)) is not None and _is_against(answers):
         return None
     names = names_of_pools(place, origin)
@@ -338,6 +298,7 @@ def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: byt
 
 
 def _by_specificity(memory: Memory, site: bytes, names: Sequence[str], group: tuple[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and answers of a place, the most specific first: of the value in its section or else everywhere, then the group."""
     for i, name in enumerate(names):
         yield name, memory.get(site + _POOL + _digest(name.encode())) or _NONE
         if i == 0:

@@ -69,6 +69,7 @@ from thresher.filters.dust.records import (
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
+from thresher.filters.dust.shown import ShownPage, words_of
 from thresher.filters.dust.study import KnownSite, StudyResult, written
 from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
@@ -173,9 +174,8 @@ class PageGate:
 
     def measure(self, page: Page, /) -> DustPageMeasure:
         url = page.url
-        title = _title_of(page)
-        text = families.words_of(page) if 200 <= page.status < 300 else b""
-        measure = DustPageMeasure(url.text, url.site, url.key, url.via, title, text=text)
+        text = words_of(page) if 200 <= page.status < 300 else b""
+        measure = DustPageMeasure(url.text, url.site, url.key, url.via, _title_of(page), text=text)
         measure.__dict__["page"] = page
         return measure
 
@@ -209,7 +209,7 @@ class PageGate:
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
             return None
-        shown = families.ShownPage.of(measure.text, measure.key, original)
+        shown = ShownPage.of(measure.text, measure.key, original)
         return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
 
     def _original(self, judgement: Judgement) -> bytes:

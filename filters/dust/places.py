@@ -21,10 +21,11 @@ from typing import Final, NamedTuple
 
 HOST: Final = "host"
 SPELLING: Final = "spelling"
+SEGMENT: Final = "segment "  # and its number
+HOLE: Final = "\0"  # in the name of a group, for the value
 _MOST_SEGMENTS: Final = 8
 _MOST_FIELDS: Final = 12  # parameters of a query, at most, for them to be places
 _LONGEST_NAME: Final = 64  # length of a parameter's name, at most, for it to be a place
-_HOLE: Final = "\0"
 
 
 class Place(NamedTuple):
@@ -80,18 +81,18 @@ def _in_path(origin: str, path: str, tail: str, only: Collection[str] | None) ->
     found = []
     stem, dot, suffix = segments[-1].partition(".")
     if stem and (only is None or "suffix" in only):
-        found.append(Place("suffix", f"{origin}{path[: len(path) - len(dot) - len(suffix)]}{_HOLE}{tail}", dot + suffix))
+        found.append(Place("suffix", f"{origin}{path[: len(path) - len(dot) - len(suffix)]}{HOLE}{tail}", dot + suffix))
     if len(segments) > _MOST_SEGMENTS:
         return found
     at = 0
     for i in range(1, len(segments)):
-        name = f"segment {i}"
+        name = f"{SEGMENT}{i}"
         at += len(segments[i - 1]) + (i > 1)
         if only is not None and name not in only:
             continue
         before, after = path[:at], path[at + 1 + len(segments[i]) :]
         bare = whole(origin, before + after, tail) if segments[i] else ""
-        found.append(Place(name, f"{origin}{before}/{_HOLE}{after}{tail}", segments[i], bare))
+        found.append(Place(name, f"{origin}{before}/{HOLE}{after}{tail}", segments[i], bare))
     return found
 
 
@@ -104,5 +105,5 @@ def _in_query(origin: str, path: str, ordered: list[str], only: Collection[str] 
         others = "&".join(ordered[:i] + ordered[i + 1 :])
         bare = whole(origin, path, "?" + others if others else "")
         value = ordered[i][len(name) :]
-        found.append(Place(f"?{name}", f"{origin}{path}?{others}&{name}={_HOLE}", value, bare, path))
+        found.append(Place(f"?{name}", f"{origin}{path}?{others}&{name}={HOLE}", value, bare, path))
     return found

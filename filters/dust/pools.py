@@ -6,6 +6,7 @@ from typing import Final
 
 import xxhash
 
+from thresher.filters.dust.kinds import name_of_section
 from thresher.filters.dust.places import HOST, Place
 
 CLASS: Final = "dust family "  # begins the name of every class
@@ -13,12 +14,18 @@ _LONGEST: Final = 100  # characters of a class's name
 
 
 def names_of_pools(place: Place, origin: str) -> list[str]:
-    """Return the names of the pools of a place, the most specific first: that of the value, of a parameter at its path, of the place."""
+    """Return the names of the pools of a place, the most specific first.
+
+    They are those of the value in its section, of the value, of a parameter at its path, of the place.
+    """
     if place.name == HOST:
         return [f"{HOST} {origin}", HOST]
     first = f"{origin} {place.name}"
     value = f"{first}{place.value if place.of else f' {place.value}'}"
-    return [value, f"{origin}{place.of} {place.name}", first] if place.of else [value, first]
+    if place.of:
+        return [value, f"{origin}{place.of} {place.name}", first]
+    section = name_of_section(place, origin)
+    return [section, value, first] if section else [value, first]
 
 
 def name_of_group(place: Place) -> str:

@@ -104,13 +104,17 @@ _TELLING = frozenset(_telling(phrase) for lines in _PHRASES.values() for phrase 
 
 
 def hint_of(page: Page) -> WordHint:
-    """Return what a page's title and, if it is short, its text suggest."""
+    """Return what a page's title and, if it is short, its text suggest.
+
+    A plain text suggests nothing: software shows its errors as HTML, and a file that tells of errors is a log or a listing. Where a site
+    does not read a file's name in its URL, a probe shows the same file.
+    """
     n_words = page.tokens.size
     title = page.title[:_TITLE].lower()
     if (not _TELLING.isdisjoint(_WORD.findall(title)) or _is_unspaced(title)) and _ANY_TITLE.search(title):
         kind = _first(title)
         return WordHint(kind, n_words <= _FEW and (kind not in WALLS or len(page.links) <= _FEW_LINKS))
-    if n_words > _SHORT:
+    if n_words > _SHORT or page.mime_type == "text/plain":
         return NO_HINT
     text = collapsed(page.text[:_TEXT]).lower()
     if _ANY_TEXT.search(text):

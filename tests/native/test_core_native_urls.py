@@ -16,7 +16,7 @@ from thresher.crawler.core.url import URLRules, URLSpace, origins_of
 from thresher.crawler.native import NATIVE, native
 from thresher.filters import media, path_trap
 from thresher.filters.base import LinkColumns
-from thresher.filters.dust import families
+from thresher.filters.dust import shown
 from thresher.filters.media import ExtensionFilter
 from thresher.filters.path_trap import ShapeTrap
 
@@ -118,9 +118,9 @@ def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params:
 @settings(max_examples=300, deadline=None)
 def test_paths_are_the_same(texts: list[str]) -> None:
     """Mutations: equal ones came twice; a path that begins another one came after it."""
-    found = families._paths(texts)
-    with mock.patch.object(families, "NATIVE", new=False):
-        assert families._paths(texts) == found
+    found = shown._paths(texts)
+    with mock.patch.object(shown, "NATIVE", new=False):
+        assert shown._paths(texts) == found
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from thresher.filters.canary.records import HostState
 from thresher.filters.depth_cutoff import novelty
 from thresher.filters.dust import collisions, families
 from thresher.filters.dust import records as dust_records
+from thresher.filters.dust.shown import ShownPage
 from thresher.filters.evidence.undo import Undo
 from thresher.filters.exact_duplicate import DigestMeasure, ExactDuplicateFilter, outdate
 from thresher.filters.near_replica import records as replica_records
@@ -113,8 +114,8 @@ def _dust_families() -> dict[str, bytes]:
     memory = DictMemory()
     for i, text in enumerate((b"text1", b"text2", b"text3", b"text1")):
         url = f"http://a.test/p?sid={i}"
-        families.learn(memory, SITE if i else b"othersit", url, "http://a.test", families.ShownPage(text, b"key.%d" % i, bool(i % 2)))
-        families.learn(memory, b"shutsite", url + "&print=1", "http://a.test", families.ShownPage(b"text1", b"key.%d" % i, False))
+        families.learn(memory, SITE if i else b"othersit", url, "http://a.test", ShownPage(text, b"key.%d" % i, bool(i % 2)))
+        families.learn(memory, b"shutsite", url + "&print=1", "http://a.test", ShownPage(b"text1", b"key.%d" % i, False))
     return _rows(memory)
 
 

@@ -17,6 +17,7 @@ from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.dust import families
 from thresher.filters.dust.families import Alias
 from thresher.filters.dust.pools import CLASS
+from thresher.filters.dust.shown import ShownPage
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected
 from thresher.filters.pattern_yield.patterns import forms, parse
@@ -122,5 +123,5 @@ def _site(url: str) -> bytes:
     return xxhash.xxh3_64_digest(site_of(hostname_of(origin_of(url))).encode())
 
 
-def _shown(url: str, text: str) -> families.ShownPage:
-    return families.ShownPage.of(xxhash.xxh3_64_digest(text.encode()), xxhash.xxh3_64_digest(url.encode()))
+def _shown(url: str, text: str) -> ShownPage:
+    return ShownPage.of(xxhash.xxh3_64_digest(text.encode()), xxhash.xxh3_64_digest(url.encode()))

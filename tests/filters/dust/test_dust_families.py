@@ -22,14 +22,15 @@ from thresher.filters import exact_duplicate
 from thresher.filters.dust import families
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME
+from thresher.filters.dust.shown import ShownPage, words_of
 from thresher.filters.near_replica import filter as near_replica
 
 A = "http://a.example"
 SITE = SPACE.site_key("a.example")
 
 
-def shown(url: str, text: str) -> families.ShownPage:
-    return families.ShownPage.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
+def shown(url: str, text: str) -> ShownPage:
+    return ShownPage.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
 
 
 class Site:
@@ -168,7 +169,7 @@ def test_first_pages_that_are_listed_teach_the_same_in_the_end(seed: int, monkey
         memory, told = DictMemory(), list[object]()
         for origin, path, text in story:
             of = SPACE.key(f"{at[0]}{paths[text % 9]}") if text % 7 == 0 else b""
-            page = families.ShownPage.of(xxhash.xxh3_64_digest(bytes((text,))), SPACE.key(origin + path), of)
+            page = ShownPage.of(xxhash.xxh3_64_digest(bytes((text,))), SPACE.key(origin + path), of)
             told.append(families.learn(memory, keys[origin], origin + path, origin, page))
             told += [families.alias(memory, keys[host], host + paths[text % 36], host) for host in at]
         monkeypatch.setattr(families, "MOST_LISTED", 0)
@@ -215,7 +216,7 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
 
     def fetch(path: str, names: tuple[str, ...]) -> None:
         met = page(A + path, f"Index {' '.join(names)}")
-        shown = families.ShownPage.of(families.words_of(met), met.url.key)
+        shown = ShownPage.of(words_of(met), met.url.key)
         families.learn(site, SITE, met.url.text, A, shown)
 
     fetch("/", files)
@@ -223,7 +224,7 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
         fetch(f"/?C={order}", names)
     fetch("/x/", ("Delta", "Epsilon"))
     assert families.alias(site, SITE, f"{A}/x/?C=N;O=D", A) is not None
-    assert families.words_of(page(A, "a b a")) != families.words_of(page(A, "a b")), "how often a word stands there counts"
+    assert words_of(page(A, "a b a")) != words_of(page(A, "a b")), "how often a word stands there counts"
 
 
 def test_a_table_of_the_same_words_that_names_other_things_shows_something_else() -> None:
@@ -233,12 +234,12 @@ def test_a_table_of_the_same_words_that_names_other_things_shows_something_else(
     def table(path: str, order: list[str], season: int) -> bytes:
         text = " ".join(f"{team} {place}" for team, place in zip(order, places, strict=True))
         named = [SPACE.canonical(f"{A}/match/{season}-{i}") for i in range(6)]
-        return families.words_of(replace(page(A + path, text), links=(*named, SPACE.canonical(f"{A}{path}?sort={order[0]}"))))
+        return words_of(replace(page(A + path, text), links=(*named, SPACE.canonical(f"{A}{path}?sort={order[0]}"))))
 
     first = table("/table", teams, 2012)
     assert table("/table", teams[::-1], 2012) == first
     assert table("/table", teams[::-1], 2013) != first
-    few = [families.words_of(replace(page(A + path, "Please log in"), links=(A + path + "/forgotten",))) for path in ("/1", "/2")]
+    few = [words_of(replace(page(A + path, "Please log in"), links=(A + path + "/forgotten",))) for path in ("/1", "/2")]
     assert few[0] == few[1], "a page of few words is compared by them alone"
 
 

@@ -32,6 +32,16 @@ def test_a_kind_with_enough_answers_for_a_value_speaks_for_itself() -> None:
     assert not site.believes("/de/page90.html")
 
 
+def test_a_section_speaks_for_itself() -> None:
+    """Lists of authors in two orders show the same, lists of books do not. Mutation: a value counts for all sections."""
+    site = Site()
+    site.learn({f"/books/{order}/{i}": f"{order} {i}" for i in range(12) for order in ("stored", "abc")})
+    site.learn({f"/authors/{order}/{i}": f"{i}" for i in range(6) for order in ("stored", "abc")})
+    site.learn({"/authors/stored/99": "99", "/books/stored/99": "stored 99"})
+    assert site.believes("/authors/abc/99")
+    assert not site.believes("/books/abc/99")
+
+
 def test_what_a_family_held_is_released_when_it_surely_is_none() -> None:
     """Mutations: it is never released; it is released whenever its lower bound sinks."""
     site, told = Site(), dict[str, tuple[str, ...]]()

@@ -160,6 +160,14 @@ def test_a_page_that_says_not_found_waits_for_its_probe_and_is_revised() -> None
     )
 
 
+def test_a_plain_text_that_tells_of_errors_asks_for_nothing() -> None:
+    """A log: where any name leads to the file, a probe would show it, too. Mutation: plain texts are read for phrases."""
+    of = bench()
+    log = replace(at("http://a.example/file50/log.txt"), mime_type="text/plain")
+    assert not requests(learn(of, log))
+    assert not says(of, log)
+
+
 def test_other_directories_of_the_host_need_no_probe_of_their_own() -> None:
     of = bench()
     (probe,) = requests(learn(of, at("http://a.example/x/1")))
