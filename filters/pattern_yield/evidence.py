@@ -6,8 +6,9 @@ it needs more barren fetches, from several of them.
 **Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
 (filters/evidence/standing.py): if only every second page of a kind is worth its fetch, the pages that are always worth it go first. A small
 difference holds nothing, since lists and exports count as new and only look better. The two are compared from `barren` fetches on. The
-pattern is released when its draws yield nearly as much as the rest, by the lower bound; if `barren` draws in a row give nothing, it is held
-like any barren pattern. Where draws have ended the opinion that a pattern is barren, it is compared by what comes from then on.
+pattern is released when its draws yield nearly as much as the rest, by the lower bound, and when what was counted before is not less any
+more: what lists lead to is known later. If `barren` draws in a row give nothing, it is held like any barren pattern. Where draws have ended
+the opinion that a pattern is barren, it is compared by what comes from then on.
 
 Memory: 35 bytes a pattern. Time: 4 µs per fetch.
 """
@@ -92,10 +93,12 @@ class HoldRule:
                 pattern mixes kinds, so each one requires eight times as many fetches.
         """
         opinion = of.opinion
+        is_less = of.standing.upper() < _LESS * rest.lower()
         if of.is_surpassed:
-            return rest.size >= self.own.barren and lower_share(opinion.n, opinion.s) >= _LESS * rest.lower(_FREED) and self._free(of)
+            is_free = not is_less or lower_share(opinion.n, opinion.s) >= _LESS * rest.lower(_FREED)
+            return is_free and rest.size >= self.own.barren and self._free(of)
         enough = self.own.barren << min(opinion.n_wrong + _OF_WORDS * max(0, n_words - 1), _MOST_DOUBLED)
-        if not opinion.is_held and min(of.standing.size, rest.size) >= enough and of.standing.upper() < _LESS * rest.lower():
+        if not opinion.is_held and min(of.standing.size, rest.size) >= enough and is_less:
             opinion.is_held = opinion.waits = of.is_surpassed = True
             opinion.n = opinion.s = 0
             of.n_barren += 1
