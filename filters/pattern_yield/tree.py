@@ -285,11 +285,12 @@ class Tree:
         """Return whether the filter learns only from a sample of the fetches that were worth it."""
         return self.head.good_run > GOOD_RUN and not self.head.n_barren
 
-    def _compare(self, pattern: Pattern) -> None:
+    def _compare(self, pattern: Pattern, *, is_credited: bool = False) -> None:
         """Compare a pattern with the rest of its site, before its next fetch is learned from and once an earlier one counts more."""
         of, fresh = pattern.evidence, self.head.fresh
         before = of.barren
-        self._judged(pattern, before, is_wrong=self._rule.compare(of, fresh.without(of.standing), pattern.form.count(WORD)))
+        is_wrong = self._rule.compare(of, fresh.without(of.standing), pattern.form.count(WORD), is_credited=is_credited)
+        self._judged(pattern, before, is_wrong=is_wrong)
 
     def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
         """Count the pattern if it has become barren; release its URLs if the opinion was wrong."""
@@ -350,7 +351,7 @@ class Tree:
             self._teach(texts, True)
             return
         self._recount(texts, 1 - _OPEN, counted_at)
-        self._compare(self._known[texts[0]])
+        self._compare(self._known[texts[0]], is_credited=True)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:
