@@ -116,7 +116,6 @@ class PlaceCounts(msgspec.Struct, array_like=True):
             every: Results of all fetches of the host.
             by_kept: Whether also less must be kept here.
         """
-        self.standing.age(every.at)
         rest = every.without(self.standing)
         elsewhere = (rest.s + LEVEL_WEIGHT * PRIOR) / (rest.n + LEVEL_WEIGHT)
         upper = max(self.standing.upper(), upper_share(self.kept.n, self.kept.s)) if by_kept else self.standing.upper()

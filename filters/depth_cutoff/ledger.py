@@ -223,8 +223,7 @@ class Ledger:
         forms = [where.pattern, *where.parameters, *([where.directory] if where.directory != where.host else [])]
         of = [self._at(form) for form in dict.fromkeys([*forms, *([where.pattern + INNER] if fetch.is_poor else [])])]
         for standing in (every, *[place.standing for place in of]):
-            standing.age(clock)
-            standing.learn(fetch.stands_for, share)
+            standing.learn(fetch.stands_for, share, clock)
 
     def _count(self, fetch: DepthFetch, *, is_new: bool) -> None:
         level = self._level(fetch.depth)

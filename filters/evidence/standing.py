@@ -36,32 +36,37 @@ class Standing(msgspec.Struct, array_like=True):
             kept = (1 - 1 / LATELY) ** (clock - self.at)
             self.n, self.s, self.squares, self.at = self.n * kept, self.s * kept, self.squares * kept**2, clock
 
-    def learn(self, weight: int, share: float) -> None:
-        """Count one more fetch. Call `age` first.
+    def learn(self, weight: int, share: float, clock: int) -> None:
+        """Count one more fetch.
 
         Args:
             weight: Number of fetches that it represents.
             share: How good the fetch was, 0 to 1.
+            clock: The site's number of fetches by now.
         """
+        self.age(clock)
         self.n += weight
         self.s = min(self.n, self.s + weight * share)
         self.squares += weight * weight
 
-    def revise(self, change: float, counted_at: int) -> None:
-        """Change how good a fetch was that is counted already. Call `age` first.
+    def revise(self, change: float, counted_at: int, clock: int) -> None:
+        """Change how good a fetch was that is counted already.
 
         Args:
             change: By how much its share changes.
             counted_at: The site's clock when it was counted.
+            clock: The site's clock now.
         """
+        self.age(clock)
         self.s = max(0.0, min(self.n, self.s + change * (1 - 1 / LATELY) ** max(0, self.at - counted_at)))
 
     def without(self, part: Standing) -> Standing:
         """Return the counts of all other fetches.
 
         Args:
-            part: Counts of the same age.
+            part: Counts of some of them; they are aged as these are.
         """
+        part.age(self.at)
         n = max(0.0, self.n - part.n)
         return Standing(n, min(n, max(0.0, self.s - part.s)), max(0.0, self.squares - part.squares), self.at)
 

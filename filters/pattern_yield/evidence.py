@@ -6,8 +6,9 @@ it needs more barren fetches, from several of them.
 **Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
 (filters/evidence/standing.py): if only every second page of a kind is worth its fetch, the pages that are always worth it go first. A small
 difference holds nothing, since lists and exports count as new and only look better. The two are compared from `barren` fetches on. The
-pattern is released when its draws yield nearly as much as the rest, by the lower bound; if `barren` draws in a row give nothing, it is held
-like any barren pattern. Where draws have ended the opinion that a pattern is barren, it is compared by what comes from then on.
+pattern is released when its draws yield nearly as much as the rest, by the lower bound, and when what was counted before turns out to be as
+good: what lists lead to is known later. If `barren` draws in a row give nothing, it is held like any barren pattern. Where draws have ended
+the opinion that a pattern is barren, it is compared by what comes from then on.
 
 Memory: 35 bytes a pattern. Time: 4 µs per fetch.
 """
@@ -83,19 +84,22 @@ class HoldRule:
         was_barren = of.barren
         return self._resumed(of, was_barren, is_wrong=self._belief(is_coarse).credit(of.opinion))
 
-    def compare(self, of: YieldEvidence, rest: Standing, n_words: int = 1) -> bool:
+    def compare(self, of: YieldEvidence, rest: Standing, n_words: int = 1, *, is_credited: bool = False) -> bool:
         """Hold a pattern that yields less than the rest of its site; return whether one that was held for that is to be released.
 
         Args:
             rest: Counts of the rest of the site, of the same age as the pattern's own.
             n_words: Number of `<w>` in the pattern. If there are several, one of them may name the kind of page: until it is a literal, the
                 pattern mixes kinds, so each one requires eight times as many fetches.
+            is_credited: Whether a fetch that is counted already was just found to be worth more: then nothing is held.
         """
         opinion = of.opinion
+        is_less = of.standing.upper() < _LESS * rest.lower()
         if of.is_surpassed:
-            return rest.size >= self.own.barren and lower_share(opinion.n, opinion.s) >= _LESS * rest.lower(_FREED) and self._free(of)
+            is_free = (is_credited and not is_less) or lower_share(opinion.n, opinion.s) >= _LESS * rest.lower(_FREED)
+            return is_free and rest.size >= self.own.barren and self._free(of)
         enough = self.own.barren << min(opinion.n_wrong + _OF_WORDS * max(0, n_words - 1), _MOST_DOUBLED)
-        if not opinion.is_held and min(of.standing.size, rest.size) >= enough and of.standing.upper() < _LESS * rest.lower():
+        if is_less and not (opinion.is_held or is_credited) and min(of.standing.size, rest.size) >= enough:
             opinion.is_held = opinion.waits = of.is_surpassed = True
             opinion.n = opinion.s = 0
             of.n_barren += 1

@@ -266,19 +266,17 @@ class Tree:
         """
         clock = self.head.fresh.at + 1
         for standing in self._standings(texts):
-            standing.age(clock)
-            standing.learn(weight, share)
+            standing.learn(weight, share, clock)
 
     def _recount(self, texts: Sequence[str], change: float, counted_at: int) -> None:
-        """Change the share that a fetch was counted with, now that more is known of it."""
-        for standing in self._standings(texts):
-            standing.age(self.head.fresh.at)
-            standing.revise(change, counted_at)
+        """Change the share that a fetch was counted with at this time (0: it was not), now that more is known of it."""
+        for standing in self._standings(texts, is_counted=True) if counted_at else ():
+            standing.revise(change, counted_at, self.head.fresh.at)
 
-    def _standings(self, texts: Sequence[str]) -> tuple[Standing, ...]:
-        """Return the counts of the site and of a most specific pattern, which the caller changes; none if its URLs are held."""
+    def _standings(self, texts: Sequence[str], *, is_counted: bool = False) -> tuple[Standing, ...]:
+        """Return the counts of the site and of a most specific pattern, to be changed; none for a new fetch of what is held."""
         self.load(texts)
-        if not texts or self.barren(texts) is not None:
+        if not texts or (self.barren(texts) is not None and not is_counted):
             return ()
         self._changed[texts[0]] = pattern = self._known[texts[0]]
         return self.head.fresh, pattern.evidence.standing
@@ -287,12 +285,12 @@ class Tree:
         """Return whether the filter learns only from a sample of the fetches that were worth it."""
         return self.head.good_run > GOOD_RUN and not self.head.n_barren
 
-    def _compare(self, pattern: Pattern) -> None:
-        """Compare a pattern with the rest of its site, by the settled fetches; called before its next fetch is learned from."""
+    def _compare(self, pattern: Pattern, *, is_credited: bool = False) -> None:
+        """Compare a pattern with the rest of its site, before its next fetch is learned from and once an earlier one counts more."""
         of, fresh = pattern.evidence, self.head.fresh
         before = of.barren
-        of.standing.age(fresh.at)
-        self._judged(pattern, before, is_wrong=self._rule.compare(of, fresh.without(of.standing), pattern.form.count(WORD)))
+        is_wrong = self._rule.compare(of, fresh.without(of.standing), pattern.form.count(WORD), is_credited=is_credited)
+        self._judged(pattern, before, is_wrong=is_wrong)
 
     def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
         """Count the pattern if it has become barren; release its URLs if the opinion was wrong."""
@@ -307,9 +305,10 @@ class Tree:
         if is_redirect:
             self._put_source(key, LinkSource([], via, n_links))
         elif self.head.leading:
-            self._put_source(key, LinkSource(self.head.leading, via, n_links, counted_at=self.head.fresh.at))
+            counted_at = max(1, self.head.fresh.at) if self._standings(self.head.leading) else 0
+            self._put_source(key, LinkSource(self.head.leading, via, n_links, counted_at=counted_at))
             if not self._is_pending(key):
-                self._recount(self.head.leading, _OPEN, self.head.fresh.at)
+                self._recount(self.head.leading, _OPEN, counted_at)
         else:
             return
         self.head.n_sources += 1
@@ -352,6 +351,7 @@ class Tree:
             self._teach(texts, True)
             return
         self._recount(texts, 1 - _OPEN, counted_at)
+        self._compare(self._known[texts[0]], is_credited=True)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:

@@ -9,9 +9,8 @@ from thresher.filters.evidence.standing import LATELY, Standing
 
 def told(*fetches: tuple[int, float], at: int = 0) -> Standing:
     of = Standing()
-    of.age(at)
     for weight, share in fetches:
-        of.learn(weight, share)
+        of.learn(weight, share, at)
     return of
 
 
@@ -31,7 +30,7 @@ def test_what_ages_weighs_less_than_what_comes_after_it() -> None:
     assert of.size == pytest.approx(20)
     assert of.s / of.n == pytest.approx(1)
     assert of.n == pytest.approx(20 / 2.718, rel=0.01)
-    of.learn(1, 0.0)
+    of.learn(1, 0.0, LATELY)
     assert of.s / of.n < 0.9 < 20 / 21
 
 
@@ -44,12 +43,11 @@ def test_the_rest_of_a_site_is_the_difference() -> None:
 
 def test_a_fetch_of_which_more_is_known_counts_otherwise_by_the_weight_that_it_still_has() -> None:
     of = told((1, 1.0), (1, 0.5))
-    of.revise(-0.5, of.at)
+    of.revise(-0.5, of.at, of.at)
     assert (of.n, of.s, of.squares) == (2, 1, 2)
-    of.revise(5, of.at)
+    of.revise(5, of.at, of.at)
     assert (of.n, of.s) == (2, 2), "no more than it is"
     counted_at, n = of.at, of.n
-    of.age(counted_at + LATELY)
-    of.revise(-2.0, counted_at)
+    of.revise(-2.0, counted_at, counted_at + LATELY)
     assert of.n == pytest.approx(n / 2.718, rel=0.01)
     assert of.s == pytest.approx(0, abs=0.01)

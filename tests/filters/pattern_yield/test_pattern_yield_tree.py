@@ -142,6 +142,19 @@ def test_a_page_that_says_nothing_new_counts_by_what_it_led_to_once_that_is_know
     assert tell("/wiki/Page_e", "text 2", led_by="/archive?page=3") == pytest.approx((3, 2), abs=0.1)
 
 
+def test_lists_that_were_held_before_their_links_had_decided_are_free_once_these_have() -> None:
+    """Lists of which three in four say the same, and which name posts. Mutations: what they led to is not counted; it frees nothing."""
+    site = Site()
+    for i in range(40):
+        site.tell_all(pages(1, start=i))
+        site.tell(f"/list/{i}", "the list" if i % 4 else f"list {i}", n_led=1)
+    assert site.evidence("/list/<n>").is_surpassed
+    assert "/list/39" in site.held
+    for path in [path for path in site.fetched if path.startswith("/list/")]:
+        site.tell(f"/post{path}", f"post of {path}", via=path)
+    assert not site.barren()
+
+
 def test_a_pattern_that_mixes_kinds_is_not_compared_before_the_word_that_names_them_is_known() -> None:
     """Ten views of each article of a wiki, of which two are new each time. Mutation: all of them were held as one class by the first 25."""
     site = Site()
