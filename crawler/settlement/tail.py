@@ -192,7 +192,9 @@ class Tails:
         """Discard the evidence of draws from a host's tail: a wall has answered."""
         loaded = self._load(queue)
         if loaded is not None:
-            void(loaded.host, loaded.classes.values())
+            n_closed = loaded.host.n_closed
+            void(loaded.host, loaded.classes.values(), loaded.policy)
+            self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
             self._note(Voided(queue), loaded)

@@ -1,9 +1,10 @@
 """Which URLs a wall has answered for, once it has fallen.
 
-They are those whose answer was that of the canaries. A wall is **unlike** if a canary showed what no other URL did: then all that was
-answered since the last good canary may be its, if that is little; of much, samples tell which. If a canary was in other words than its
-host's, only what lies between the last and the next answer in the host's words is, and the last answers where these were in the host's
-words, too. One or two of the host's words between strange answers are so by chance: the first words of a page may be.
+They are those whose answer was that of the canaries; none if that is a known wall's and no URL has shown it. A wall is **unlike** if a
+canary showed what no other URL did: then all that was answered since the last good canary may be its, if that is little; of much, samples
+tell which. If a canary was in other words than its host's, only what lies between the last and the next answer in the host's words is, and
+the last answers where these were in the host's words, too. One or two of the host's words between strange answers are so by chance: the
+first words of a page may be.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def of_wall(memory: Memory, queue: bytes, state: HostState) -> tuple[tuple[bytes
     of_canary = set(state.failed)
     is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
     is_met = is_one and any(one.token in of_canary for one in answers.values())
+    if is_one and not is_met and all(records.is_of_wall(memory, queue, token) for token in of_canary):
+        return (), of_canary  # it is known, answers alike, and a canary was the first to meet it
     if of_canary and not is_met and not any(map(is_error, of_canary)):
         is_foreign = state.is_foreign or state.why == vocabulary.STRANGE
         return tuple(_foreign(answers) if is_foreign else answers), set(alike)

@@ -1,9 +1,9 @@
-"""Samples: one page of eight of a host, kept to be compared with what its URL shows when the host has nothing else to fetch.
+"""Samples: one page of four of a host, kept to be compared with what its URL shows when the host has nothing else to fetch.
 
 A wall need not answer alike, nor in other words than its host's: of each page a teaser stays, or no link; an old state of the site
 answers, or another of its pages. Canaries do not notice such a wall once it has fallen. So when a host has nothing else to fetch, some
-samples are fetched again, those farthest from the ones that were fetched before: one of four, `_MOST` at most; all on a host that had a
-wall.
+samples are fetched again, those farthest from the ones that were fetched before: one of eight, `_MOST` at most; every second one on a
+host that had a wall, all where it did not answer alike.
 
 A sample that shows something else twice in a row, while a canary is good and an older page has not changed, is **bad**. The answers beside
 it are fetched again, and what showed the same as one of these: a copy may have been dropped for the sake of what a wall showed elsewhere.
@@ -13,7 +13,7 @@ that has changed.
     queue ‖ "P" ‖ number 4     → Sample: a page, by the number of its answer
     queue ‖ "O" ‖ number / 64  → 64 times key 8 ‖ token 8: the host's answers in their order, the last `_LONGEST`
 
-Memory: 16 bytes an answer, and 700 a sample: 100 bytes an answer, until a host has `_SAMPLES`; then every second one is dropped. Time: 2 µs
+Memory: 16 bytes an answer, and 700 a sample: 190 bytes an answer, until a host has `_SAMPLES`; then every second one is dropped. Time: 2 µs
 an answer, 30 a sample.
 """
 
@@ -36,8 +36,9 @@ from thresher.filters.soft_error.looks import Look
 
 _SAMPLES: Final = 256  # of a host; twice as many answers lie between two of them from then on
 _STEP: Final = 3  # places, of `every`, by which that of a sample moves on
-_FOR_ONE: Final = 4  # samples for each that is fetched again on a host that never had a wall
+_FOR_ONE: Final = 8  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
+_FOR_ONE_OF_WALLS: Final = 2  # samples for each that is fetched again where all walls have answered alike
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _APART: Final = 16  # answers from one of a wall to its next, at most
 _FELL: Final = 8  # walls that are remembered
@@ -49,6 +50,7 @@ _FARTHEST: Final = 2  # times `every` that the next sample may be away, so that 
 _MANY: Final = 12  # bad samples
 _MOST_BAD: Final = 0.9  # share of the samples that were fetched again
 _HEIRS: Final = 2  # URLs that are fetched again because another one does not show any more what they have shown, too
+_OF_SEVERAL: Final = 2  # URLs that show the same
 _SHARED: Final = 3  # answers elsewhere that may have shown what a wall did; of more, one may have been dropped as a copy
 _SAMPLE, _ORDER = b"P", b"O"
 _ROW: Final = 64
@@ -198,8 +200,9 @@ def close(memory: Memory, queue: bytes, state: HostState, at: int, found: Findin
 def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     """Record that a sample is bad; return what is to be fetched again."""
     found = dict(_all(memory, queue))
-    before = max((other for other in found if other < at), default=0)
-    after = min((other for other in found if other > at), default=state.n_answers + 1)
+    telling = _telling(memory, queue, found)
+    before = max((other for other in telling if other < at), default=0)
+    after = min((other for other in telling if other > at), default=state.n_answers + 1)
     ill = [other for other in (before, after) if other in found and found[other].found >= Finding.BAD]
     run = _run(found, at)
     is_wall = len(run) >= (_RUN_OF_CHANGING if state.has_changed else _RUN)
@@ -210,6 +213,14 @@ def bad(memory: Memory, queue: bytes, state: HostState, at: int) -> Range:
     first = before if before in ill else max(before, at - _FARTHEST * state.every)
     last = after if after in ill else min(after, at + _FARTHEST * state.every)
     return Range(_between(memory, queue, first, last), is_new)
+
+
+def _telling(memory: Memory, queue: bytes, found: dict[int, Sample]) -> list[int]:
+    """Return the samples that say what answered beside them: not those that show the same again as several URLs do. A login form or a
+    notice has little of what a wall may change.
+    """
+    shown = Counter(token for _, token in {answer for _, answer in _answers(memory, queue)})
+    return [at for at, one in found.items() if one.found is not Finding.SAME or shown[one.token.ljust(TOKEN, b"\0")] < _OF_SEVERAL]
 
 
 def _run(found: dict[int, Sample], at: int) -> list[int]:
@@ -345,7 +356,7 @@ def _values(memory: Memory, queue: bytes, wanted: bytes, *, of_key: bool) -> lis
 
 def _n_wanted(state: HostState) -> int:
     if state.n_walls:
-        return state.n_samples
+        return state.n_samples // (1 if state.watched_until or state.n_bad else _FOR_ONE_OF_WALLS)
     return min(_MOST << min(state.n_bad, _TWICE), state.n_samples // (1 if state.n_bad else _FOR_ONE))
 
 

@@ -36,7 +36,7 @@ from thresher.filters.evidence.audits import audits_due
 from thresher.filters.evidence.blocks import ENOUGH, span
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.evidence.posterior import expected, lower_share, pooled
+from thresher.filters.evidence.posterior import STRENGTH, expected, lower_share, pooled
 from thresher.filters.tail.records import KINSHIP, Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
@@ -47,6 +47,7 @@ _RIGHT = 0.3  # lower bound of its draws' yield from which it was held wrongly
 _SEVERAL = 2  # good draws needed for that
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
 _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
+_MOST_IN_VAIN = 2  # draws in vain for each useful fetch of a host before which walls stand again and again
 _SERVED = 1 / 16  # the same, from which it is served when the host has nothing else and finds few new links
 
 
@@ -152,12 +153,22 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     of.is_freed = of.is_freed or (of.is_inherited and recent.s >= _SEVERAL and lower_share(recent.n, recent.s) >= _RIGHT)
 
 
-def void(host: HostTail, classes: Collection[TailClass]) -> None:
-    """Begin a new test, with less of the error to spend: the draws until now are no evidence, and cost nothing."""
+def void(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) -> None:
+    """Begin a new test, with less of the error to spend, since a wall has answered: the draws until now are no evidence.
+
+    Their yield counts as little as a prior. Their cost is refunded: all of it by the first test that ends, half by the second, a third by
+    the third, which is about as much again in all. What walls show is new, too, so that a class may seem to be worth its fetches for
+    ever: the tail is left alone once its draws in vain, paid or not, are `_MOST_IN_VAIN` times what the host has given and its price.
+    """
+    refund = 1 / host.test
+    host.barren_whole -= round(refund * host.barren_whole)
+    host.barren_shared -= round(refund * host.barren_shared)
     _begin_test(host)
-    host.barren_whole = host.barren_shared = 0
     for of in classes:
-        of.recent = Recent()
+        of.recent = of.recent.as_prior(STRENGTH)
+    n_vain = host.n_settled - sum(cohort.hits for of in classes for cohort in of.cohorts)
+    if policy.tail_yield > 0 and n_vain >= _MOST_IN_VAIN * (policy.price + host.useful):
+        _close(host, classes)
 
 
 def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:

@@ -233,7 +233,7 @@ def test_a_page_that_is_fetched_again_no_longer_has_the_text_of_a_form() -> None
 
 
 @pytest.mark.parametrize("n_listed", [0, 32])
-@pytest.mark.parametrize(("n_redirects", "n_samples"), [(0, 12), (1, 12), (2, 12), (1_000, 0)])
+@pytest.mark.parametrize(("n_redirects", "n_samples"), [(0, 24), (1, 24), (2, 24), (1_000, 0)])
 def test_the_next_page_takes_the_place_of_a_sample_where_a_redirect_has_come(n_listed: int, n_redirects: int, n_samples: int) -> None:
     """Of a forum every second answer is a redirect to its login form. Mutations: no page is a sample then until the next place; none of
     that turn, although the place was the last of it.
@@ -245,10 +245,35 @@ def test_the_next_page_takes_the_place_of_a_sample_where_a_redirect_has_come(n_l
     """
     memory, part, taken = DictMemory(), CanaryFilter(CanarySettings(share=0)), 0
     for n in range(1, n_listed + 105):
-        is_redirect = 0 <= samples.n_since_place(n, 8) < n_redirects
+        is_redirect = 0 <= samples.n_since_place(n, HostState().every) < n_redirects
         token = b"R%07d" % n if is_redirect else b"P%07d" % n
         is_taken = not is_redirect and part.wanted(QUEUE, memory, OWN).sample
         seen = Seen(QUEUE, key(n), f"http://a/{n}", token, 3, is_kept=not is_redirect, speaks=OWN, sample=look(n) if is_taken else None)
         part.on_news(seen, memory)
         taken += is_taken and n > n_listed + 8
     assert taken == n_samples
+
+
+def test_a_form_that_several_urls_show_does_not_say_that_what_lies_beside_it_is_sound() -> None:
+    """An old state of a forum leaves its login form as it is: one of four lost pages. Mutation: any sample that is as it was ends what is
+    fetched again.
+    """
+    memory, state = DictMemory(), HostState(watched_until=100)
+    for n in range(1, 25):
+        state.n_answers = n
+        token = b"Plogin.." if n in (12, 13) else b"P%07d" % n
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", token, 3, sample=None if n % 4 else look(n)), state)
+    for at in (4, 12):
+        samples.close(memory, QUEUE, state, at, Finding.SAME)
+    assert samples.bad(memory, QUEUE, state, 8).keys == tuple(map(key, (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)))
+
+
+def test_a_known_wall_that_only_canaries_have_met_makes_nothing_be_fetched_again() -> None:
+    """Mutation: it is taken for one that answers otherwise for each URL, and all answers since the last good canary for its own."""
+    memory = DictMemory()
+    for n in range(3):
+        records.put_suspect(memory, QUEUE, key(n), SuspectAnswer(b"P%07d" % n, b"", at=n))
+    state = HostState(40, failed=[b"Plogin..", b"Plogin.."])
+    assert behind.of_wall(memory, QUEUE, state)[0] == tuple(map(key, range(3)))
+    records.note_wall(memory, QUEUE, b"Plogin..")
+    assert behind.of_wall(memory, QUEUE, state) == ((), {b"Plogin.."})

@@ -330,7 +330,7 @@ def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and
     assert answer is TailEnd.ASKS
     assert host.n_closed == 0
     n_drawn = of.known - of.left
-    void(host, [of])
+    void(host, [of], POLICY)
     assert isinstance(promote(host, [of], POLICY), Promotion), "what was drawn behind the wall proves nothing"
     assert of.known - of.left == n_drawn, "and is fetched all the same"
 
