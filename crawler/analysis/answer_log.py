@@ -41,6 +41,7 @@ class LoggedAnswer:
     text: int | None  # the visible text, as a number
     judgement: Judgement  # what the crawl's filters decided; `KEPT` for answers of a file
     line: dict[str, Any]  # the fields as they are printed
+    n_bytes: int = 0  # of the body, 0: not known
 
 
 @dataclass
@@ -130,7 +131,7 @@ def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, LoggedAnsw
         url = space.url(page.url, via=page.via, seed_distance=page.seed_distance, site_depth=page.site_depth)
         text = int.from_bytes(page.fingerprint[:_TEXT_BYTES], "big") if page.fingerprint else None
         line = {"url": page.url, "status": page.status, "sketch": page.fingerprint.hex() or None}
-        yield page.fetched_at, visit, LoggedAnswer(url, page.status, text, _judgement(view, page), line)
+        yield page.fetched_at, visit, LoggedAnswer(url, page.status, text, _judgement(view, page), line, page.n_bytes)
 
 
 def _judgement(view: View, page: PageRecord) -> Judgement:

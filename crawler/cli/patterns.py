@@ -191,7 +191,8 @@ def _decided(told: list[LoggedAnswer], answers: AnswerLog, replay: PatternReplay
 
 
 def _learn(answer: LoggedAnswer, answers: AnswerLog, replay: PatternReplay) -> None:
-    replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
+    n_led = answers.n_led[answer.url.key]
+    replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=n_led, n_bytes=answer.n_bytes)
 
 
 def _row(site: str, pattern: Pattern) -> Row:

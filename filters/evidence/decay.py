@@ -20,18 +20,19 @@ class Recent(msgspec.Struct, array_like=True):
     s: float = 0.0  # of them good
     streak: int = 0  # fetches since the last good one
 
-    def learn(self, is_good: bool, *, window: float, worth: float = 1.0) -> None:
+    def learn(self, is_good: bool, *, window: float, worth: float = 1.0, cost: int = 1) -> None:
         """Add one fetch.
 
         Args:
             is_good: Whether it gave something useful.
             window: Fetches that are remembered, above 1.
             worth: How much a good fetch counts, 0 to 1.
+            cost: How many fetches in a row one that is not good counts for.
         """
         kept = 1 - 1 / window
         self.n = self.n * kept + 1
         self.s = self.s * kept + is_good * worth
-        self.streak = 0 if is_good else self.streak + 1
+        self.streak = 0 if is_good else self.streak + cost
 
     def plus(self, other: Recent) -> Recent:
         """Return the counts of both."""

@@ -47,9 +47,13 @@ class Belief:
     resumes: float = 0.2  # share of good draws from which no more URLs are held
     window: float = 60.0  # fetches that are remembered
 
-    def learn(self, of: Opinion, is_good: bool) -> bool:
-        """Count one more fetch; return True if the opinion was wrong, so that what was held is to be released."""
-        of.recent.learn(is_good, window=self.window)
+    def learn(self, of: Opinion, is_good: bool, *, cost: int = 1) -> bool:
+        """Count one more fetch; return True if the opinion was wrong, so that what was held is to be released.
+
+        Args:
+            cost: Number of barren fetches that a barren one counts for, as long as the class is not held (cost.py).
+        """
+        of.recent.learn(is_good, window=self.window, cost=1 if of.is_held else cost)
         if of.waits:
             of.n, of.s = halved(of.n, of.s, int(self.window))
             of.n += 1

@@ -56,15 +56,19 @@ class HoldRule:
 
     own: Belief = field(default_factory=Belief)  # for the most specific patterns
 
-    def learn(self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False) -> bool:
-        """Count one more fetch; return whether the pattern's URLs are to be released."""
+    def learn(self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False, cost: int = 1) -> bool:
+        """Count one more fetch; return whether the pattern's URLs are to be released.
+
+        Args:
+            cost: Number of barren fetches in a row that a barren one counts for.
+        """
         of.fetched += 1
         of.worth += worth
         if of.is_surpassed:
             self._draw(of, worth)
             return False
         was_barren = of.barren
-        is_wrong = self._belief(is_coarse).learn(of.opinion, worth)
+        is_wrong = self._belief(is_coarse).learn(of.opinion, worth, cost=cost)
         of.n_barren += of.barren and not was_barren
         return self._resumed(of, was_barren, is_wrong=is_wrong)
 

@@ -101,12 +101,14 @@ class YieldPageMeasure(msgspec.Struct, array_like=True, dict=True):
     has_text: bool = False  # enough words to be compared
     has_links: bool = False
     news: int = 0  # filters/pattern_yield/news.py; 0 until it was asked for
+    n_bytes: int = 0  # of the body
 
     def read(self) -> None:
         """Compute what learning needs, if the page is at hand (in a replay it is not)."""
         page: Page | None = self.__dict__.get("page")
         if page is not None:
             self.text = page.fingerprint[:8] or page.status.to_bytes(2, "big")
+            self.n_bytes = page.n_bytes
             self.has_text, self.has_links = len(page.tokens) >= _MIN_TOKENS, bool(page.links) and 200 <= page.status < 300
 
     def asked_for_news(self) -> int:
@@ -186,7 +188,7 @@ class YieldOfPages:
         """Return whether a new page is one of its site's first, which are listed until there is a tree."""
         if not measure.has_text or canonical_of(judgement) or not (news := measure.asked_for_news()):
             return False
-        return self._sites.enter(memory, measure.key[:8], measure.url, news)
+        return self._sites.enter(memory, measure.key[:8], measure.url, news, measure.n_bytes)
 
     def _novelty(self, novelty: Novelty, measure: YieldPageMeasure, memory: Memory) -> Novelty:
         """Return the panel's judgement as this filter uses it. If no other filter finds exact copies, this filter looks for them."""
@@ -215,7 +217,7 @@ class YieldOfPages:
 
 
 def _fetch(measure: YieldPageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> PatternFetch:
-    return PatternFetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead)
+    return PatternFetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead, measure.n_bytes)
 
 
 class YieldPairMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -20,6 +20,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.cost import UsualSize
 from thresher.filters.evidence.early import HeadList
 from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import YieldEvidence
@@ -73,6 +74,7 @@ class PendingFetch(msgspec.Struct, array_like=True):
     key: bytes  # the URL's 8
     forms: list[str]
     spelled: str = ""  # its pattern with all its words (patterns.py), from which the others are made anew; "" in old stores
+    cost: int = 1  # fetches that it counts for
 
 
 class LinkSource(msgspec.Struct, array_like=True):
@@ -102,6 +104,13 @@ class SiteHead(msgspec.Struct, array_like=True):
     counters: bytes = b""
     fresh: Standing = msgspec.field(default_factory=Standing)  # counts of its fetches that nothing held; `at` is their number
     early: list[tuple[str, int]] = []  # URLs and news of its first pages (filters/evidence/early.py); `good_run` is their number
+    usual: UsualSize = msgspec.field(default_factory=UsualSize)
+
+    def on_worth(self, n_bytes: int) -> None:
+        """Count a fetch that was worth it, of a page of this size; 0: not known."""
+        self.n_worth += SAMPLE if self.good_run >= GOOD_RUN else 1
+        self.good_run += 1
+        self.usual.learn(n_bytes)
 
 
 class SiteSummary(msgspec.Struct, array_like=True):
@@ -121,6 +130,7 @@ class PatternFetch(NamedTuple):
     text: int  # code of what it showed
     worth: bool | None  # None: not known
     may_lead: bool = False  # its links are followed
+    n_bytes: int = 0  # size of the page, 0: not known
 
 
 HEAD: Final = msgspec.msgpack.Decoder(SiteHead)

@@ -77,15 +77,18 @@ class PatternReplay:
             self._sites.save(self._memory, tree)
         return pattern, is_fetched
 
-    def learn(self, url: CrawlURL, status: int, text: int | None, *, judgement: Judgement = _KEPT, n_led: int = 0) -> None:
+    def learn(
+        self, url: CrawlURL, status: int, text: int | None, *, judgement: Judgement = _KEPT, n_led: int = 0, n_bytes: int = 0
+    ) -> None:
         """Learn from the answer to a URL.
 
         Args:
             text: Code of what it showed; None if that is not known.
             n_led: Answers whose URL this page named first.
+            n_bytes: Size of the page, 0: not known.
         """
         shown = (status if text is None else text).to_bytes(8, "big")
-        measure = YieldPageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0)
+        measure = YieldPageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0, n_bytes=n_bytes)
         self._pages.observe(measure, judgement, self._memory)
         if n_led:
             admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})

@@ -58,14 +58,16 @@ class Sites:
         """
         return Tree(memory, site, rule)
 
-    def enter(self, memory: Memory, site: bytes, url: str, news: int) -> bool:
+    def enter(self, memory: Memory, site: bytes, url: str, news: int, n_bytes: int) -> bool:
         """List one of a site's first pages, which was new, until a tree is needed; return whether nothing else is known of the site.
 
         Args:
             news: What the page shows (news.py).
+            n_bytes: Its size.
         """
         first = first_pages(memory, site)
         first.head.good_run += 1
+        first.head.usual.learn(n_bytes)
         n = first.enter(lambda listed: None if any(shown == news for _, shown in listed) else (url, news))
         if n:
             self._summaries[site] = SiteSummary(good_run=n)

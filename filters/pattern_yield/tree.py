@@ -168,8 +168,7 @@ class Tree:
         if fetch.worth is None:
             return
         if fetch.worth:
-            self.head.n_worth += SAMPLE if self.head.good_run >= GOOD_RUN else 1
-            self.head.good_run += 1
+            self.head.on_worth(fetch.n_bytes)
             self._end_run()
             self._teach(texts, True)
         else:
@@ -187,9 +186,9 @@ class Tree:
         head.run_length += 1
         head.run_forms = [form for form in head.run_forms if form in texts]
         if specific.text == fetch.text:
-            self._teach(texts, False)
+            self._teach(texts, False, cost=head.usual.cost(fetch.n_bytes))
             return
-        head.pending.append(PendingFetch(fetch.key[8:], texts, spelled(fetch.parts)))
+        head.pending.append(PendingFetch(fetch.key[8:], texts, spelled(fetch.parts), head.usual.cost(fetch.n_bytes)))
         if head.run_length >= RUN:
             for entry in head.pending:
                 entry.forms = self.forms(parts_of(entry.spelled)) if entry.spelled else entry.forms
@@ -219,7 +218,7 @@ class Tree:
         for entry in pending:
             self.load(entry.forms)
             self._known[entry.forms[0]].text = self.head.run_text
-            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None)
+            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None, cost=entry.cost)
 
     def _begin(self, pattern: Pattern) -> None:
         """Let a pattern without fetches, one of whose words has become a literal, go on from the one without it if that shows the same."""
@@ -230,11 +229,12 @@ class Tree:
                     self._rule.begin(pattern.evidence, general.evidence)
                 return
 
-    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False) -> None:
+    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False, cost: int = 1) -> None:
         """Count for the patterns of a URL whether a fetch was worth it.
 
         Args:
             is_open: Whether a URL that the page named may still be worth its fetch.
+            cost: Number of barren fetches that a barren one counts for.
         """
         if not worth and not self._known[texts[0]].evidence.fetched:
             self._begin(self._known[texts[0]])
@@ -250,7 +250,7 @@ class Tree:
             if not taught and not (worth and before):  # a barren pattern always counts fetches that were worth it
                 return
             spoke = spoke or self._rule.yields(pattern.evidence)
-            is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0)
+            is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0, cost=cost)
             self._changed[text] = pattern
             self._judged(pattern, before, is_wrong=is_wrong)
             taught = pattern.n_taught < TAUGHT

@@ -25,6 +25,28 @@ def test_a_login_form_with_return_addresses_is_held_after_a_dozen_fetches() -> N
     assert set(site.held.values()) == {"a.example/login?return=<w>"}
 
 
+def lists_before_the_first_is_held(page_kib: int, list_kib: int) -> int:
+    """Tell pages and lists by turns, the lists all of one text, until a list is held; return how many were fetched."""
+    site = Site()
+    for i in range(60):
+        site.tell(f"/wiki/{word(i)}", f"text {i}", n_bytes=page_kib << 10)
+        if not site.tell(f"/list?from={word(i)}", "the same", n_bytes=list_kib << 10):
+            return i
+    raise AssertionError("no list was held")
+
+
+def test_lists_that_show_nothing_new_are_held_sooner_the_larger_they_are() -> None:
+    """Mutations: a barren page counts once, whatever its size; it counts for as many as it is larger."""
+    usual, larger, huge = (lists_before_the_first_is_held(5, kib) for kib in (5, 10, 500))
+    assert usual > larger > huge >= 3
+    assert lists_before_the_first_is_held(5, 1) == usual, "a small one counts once, too"
+
+
+def test_on_a_site_of_large_pages_none_is_held_sooner() -> None:
+    """Mutation: the size of a page is compared with a number of bytes, and not with the site's other pages."""
+    assert lists_before_the_first_is_held(500, 500) == lists_before_the_first_is_held(5, 5)
+
+
 def test_a_late_bloomer_is_found_out_by_what_is_drawn_of_it() -> None:
     """/items/1 … show one notice; beyond 2,000 they are documents. Mutation: draws of a barren pattern were not learned from."""
     site = Site()

@@ -25,14 +25,24 @@ class Site:
     held: dict[str, str] = field(default_factory=dict)
 
     def tell(
-        self, path: str, text: str | None, *, status: int = 200, depth: int = 1, via: str = "", n_led: int = 0, is_drawn: bool = False
+        self,
+        path: str,
+        text: str | None,
+        *,
+        status: int = 200,
+        depth: int = 1,
+        via: str = "",
+        n_led: int = 0,
+        n_bytes: int = 0,
+        is_drawn: bool = False,
     ) -> bool:
         """Let one URL's turn come; return whether it was fetched.    is_drawn: it is, though its pattern is held"""
         url = SPACE.url(HOST + path, site_depth=depth, seed_distance=depth, via=SPACE.key(HOST + via) if via else b"")
         pattern, is_fetched = self.replay.decide(url)
         if is_fetched or is_drawn:
             self.fetched.append(path)
-            self.replay.learn(url, status, None if text is None else xxhash.xxh3_64_intdigest(text.encode()), n_led=n_led)
+            shown = None if text is None else xxhash.xxh3_64_intdigest(text.encode())
+            self.replay.learn(url, status, shown, n_led=n_led, n_bytes=n_bytes)
         else:
             assert pattern is not None
             self.held[path] = pattern.form

@@ -1,0 +1,35 @@
+"""The cost of a fetch in bytes: a barren page counts for as many barren fetches as usual pages could have come in its place.
+
+A class is held after some barren fetches in a row. Of pages ten times as large as what else the site has, so many fetches may cost more
+than all that came until then, and to hold a class costs little: its URLs wait. So where large pages show nothing new, fewer are enough; a
+third, at the least, since a run of three says little. A small barren page counts once, like any other.
+
+Memory: two numbers a site. Time: under 1 µs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+_MEASURED: Final = 64  # pages that the usual size is the mean of, roughly the last ones
+_ENOUGH: Final = 8  # pages from which it is known
+_HIGHEST: Final = 3
+
+
+class UsualSize(msgspec.Struct, array_like=True):
+    """The usual size of a site's pages that were worth their fetch."""
+
+    n_bytes: float = 0.0  # mean
+    n: int = 0  # pages of that mean, at most _MEASURED
+
+    def learn(self, n_bytes: int) -> None:
+        """Learn the size of a page that was worth its fetch; 0: not known."""
+        if n_bytes:
+            self.n = min(_MEASURED, self.n + 1)
+            self.n_bytes += (n_bytes - self.n_bytes) / self.n
+
+    def cost(self, n_bytes: int) -> int:
+        """Return for how many barren fetches one of this size counts; 0 bytes: not known."""
+        return max(1, round(min(_HIGHEST, n_bytes / self.n_bytes))) if self.n >= _ENOUGH else 1

@@ -1,0 +1,29 @@
+"""For how many barren fetches a page counts, by its size."""
+
+from __future__ import annotations
+
+from thresher.filters.evidence.cost import UsualSize
+
+
+def measured(*sizes: int) -> UsualSize:
+    usual = UsualSize()
+    for n_bytes in sizes:
+        usual.learn(n_bytes)
+    return usual
+
+
+def test_a_barren_page_counts_for_as_many_as_it_is_larger_and_for_three_at_most() -> None:
+    """Mutations: no upper bound; a small page counts for none."""
+    usual = measured(*[4_000, 6_000] * 10)
+    assert [usual.cost(n_bytes) for n_bytes in (0, 10, 5_000, 7_000, 10_000, 15_000, 10**9)] == [1, 1, 1, 1, 2, 3, 3]
+
+
+def test_nothing_is_told_apart_by_size_before_eight_pages_are_known() -> None:
+    """Mutation: the first page is taken for the usual one. Pages of unknown size are none of the eight."""
+    assert measured(*[1_000] * 7, 0, 0).cost(10**6) == 1
+    assert measured(*[1_000] * 8).cost(10**6) == 3
+
+
+def test_what_is_usual_follows_the_site() -> None:
+    """Mutation: the mean of all pages from the first on."""
+    assert measured(*[1_000] * 5_000, *[100_000] * 300).cost(100_000) == 1
