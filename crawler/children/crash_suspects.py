@@ -36,6 +36,7 @@ _EMPTY = bytes(_NAMED)
 _FILE = "working"
 _PAGE = b"u"
 _AT_WORK, _RAISED = b"\1", b"\2"
+_AT_PAGE = _AT_WORK + _PAGE
 
 
 def message_work(sender: int, number: int) -> bytes:
@@ -162,7 +163,8 @@ class Suspects:
 
     def name(self, key: bytes) -> None:
         """Write the name of the page that is worked on from now on."""
-        self._name(_AT_WORK + _PAGE + key)
+        if not self._is_ending:  # as `_name`, which is called twenty times a page otherwise
+            self._slot[:_NAMED] = _AT_PAGE + key
 
     def clear(self) -> None:
         """Empty the slot: nothing is worked on."""

@@ -186,11 +186,8 @@ class LinkGate:
         hosts = origins_of(texts)
         site_of = {host: self.site(host) for host in set(hosts)}
         sites = [site_of[host] for host in hosts]
-        inside = source.site_depth + (not is_redirect)
-        depths = [
-            (inside if site == source.site else directory_depth(text)) if len(text) > len(host) + 1 else 0  # depth 0 for the home page
-            for text, host, site in zip(texts, hosts, sites, strict=True)
-        ]
+        inside, own, homes = source.site_depth + (not is_redirect), source.site, {f"{host}/" for host in site_of}
+        depths = [0 if text in homes else inside if site == own else directory_depth(text) for text, site in zip(texts, sites, strict=True)]
         return LinkBatch(source, texts, hosts, sites, keys, depths, is_redirect)
 
     def site(self, origin: str) -> str:
