@@ -8,7 +8,7 @@ Real software that Debian packages is started on loopback addresses, each site i
 filters off (but media), then with each set of filters: with all but depth_cutoff (which leaves out what is far away, not what is
 redundant), and with all. Crawls wait as little as possible between requests. Only the crawls with filters wait --delay seconds, a twentieth
 of the default: without that, results of studies in another process would come when most of the site is fetched. If packages are missing, it
-says which. A crawl ends after 5,000 pages, which no site reaches.
+says which. A crawl ends after 5,000 pages, which only the dictionary reaches.
 
 The table: requests of the crawl; answers 200 among them and how many distinct documents they show; duplicates fetched; coverage (share of
 the duplicate fetches avoided), reduction (share of the requests avoided); documents lost, and of these those without a near copy that was

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from socket import create_connection
 
 ENVIRONMENTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher-living"
 SERVER = "waitress"  # the package that serves WSGI applications on a Unix socket
-_WAIT_S = 30.0
+_WAIT_S = 60.0
 
 
 def environment(name: str) -> Path:
@@ -40,16 +41,24 @@ def how_to_install(name: str, packages: Sequence[str]) -> str:
 
 
 @contextmanager
-def running(command: Sequence[str], socket: Path, log: Path, variables: Mapping[str, str] | None = None) -> Iterator[None]:
+def running(
+    command: Sequence[str], socket: Path | tuple[str, int], log: Path, variables: Mapping[str, str] | None = None
+) -> Iterator[None]:
     """Run a child until the block ends.
 
+    Args:
+        command: Program and arguments.
+        socket: Where it listens: the file of a Unix socket, or address and port.
+        log: File for all that it prints.
+        variables: Environment variables, beside those of this process.
+
     Raises:
-        RuntimeError: If its socket does not appear; with the end of its log.
+        RuntimeError: If it does not listen there; with the end of its log.
     """
     with log.open("wb") as out:
         child = subprocess.Popen(command, stdout=out, stderr=out, env=os.environ | dict(variables or {}), start_new_session=True)
         try:
-            _wait(child, socket.exists, f"{command[0]}: {log}")
+            _wait(child, lambda: _listens(socket), f"{command[0]}: {log}")
             yield
         finally:
             child.terminate()
@@ -88,6 +97,16 @@ def run(name: str, directory: Path, variables: Mapping[str, str], *arguments: st
     done = subprocess.run(command, cwd=directory, env=all_variables, input=words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{name}: {' '.join(arguments[:3])} failed: {done.stderr.strip()[-800:]}")
+
+
+def _listens(socket: Path | tuple[str, int]) -> bool:
+    if isinstance(socket, Path):
+        return socket.exists()
+    try:
+        create_connection(socket, timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _wait(child: subprocess.Popen[bytes], is_up: Callable[[], bool], what: str) -> None:

@@ -12,11 +12,14 @@ from benchmarks.living.blog import BLOG
 from benchmarks.living.bugs import BUGS
 from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.changesets import CHANGESETS
+from benchmarks.living.dictionary import DICTIONARY
 from benchmarks.living.family import FAMILY
 from benchmarks.living.forge import FORGE
 from benchmarks.living.forum import FORUM
 from benchmarks.living.gallery import GALLERY
+from benchmarks.living.gazetteer import GAZETTEER
 from benchmarks.living.gitweb import GITWEB_SITE
+from benchmarks.living.inbox import INBOX
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
@@ -26,6 +29,8 @@ from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.news import NEWS
 from benchmarks.living.notebook import NOTEBOOK
+from benchmarks.living.packages import PACKAGES
+from benchmarks.living.programme import PROGRAMME
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
@@ -58,6 +63,11 @@ _ALL = (
     NEWS,
     LIBRARY,
     NOTEBOOK,
+    INBOX,
+    PACKAGES,
+    PROGRAMME,
+    GAZETTEER,
+    DICTIONARY,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]

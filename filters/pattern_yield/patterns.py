@@ -9,7 +9,11 @@
 A value is a number, a hash, a rare word or a literal. Each run of digits becomes <n> ("thread-<n>-<n>.html"). 7 to 64 hex digits with a
 letter among them, or a UUID, become <h>. The rest are words: a word that was seen often at its place (path segment 3, parameter "action")
 is a literal, any other becomes <w>. A <w> keeps its file extension, and a prefix with a colon that was itself seen often ("Talk:<w>"). No
-canonical URL contains `<`, so no literal looks like a class. Parameters are sorted by name.
+canonical URL contains `<` or `>`, so no literal looks like a class. Parameters are sorted by name.
+
+A word of 64 letters and more, escaped ones counted once, is hardly a name: it carries a state, such as what is unfolded or where to
+return to, and grows with what it carries. So such words are a class for each doubling of that length, `<w>>`, `<w>>>`: pages with hardly
+any state and pages with much of it are not judged by each other.
 
 The caller counts how often a word was seen (`count`): filters/pattern_yield/vocabulary.py does so in bounded space. [LEI10] learns a tree
 of patterns top-down from all URLs of a site; here the patterns of one URL follow from counts alone, as a filter needs while a crawl runs.
@@ -23,6 +27,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import xxhash
 
@@ -34,6 +39,7 @@ HASH = "<h>"
 WORD = "<w>"
 LITERAL = 8  # times that a word was seen from which it is a literal
 COMMON = 64  # times from which it is a literal in the coarser patterns too
+_LONG = 64  # letters: as the longest hash has, and hardly a name
 
 _HEX = re.compile(r"[0-9a-fA-F]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGITS = re.compile(r"\d+")
@@ -174,8 +180,16 @@ def _spell(value: Value, grades: dict[int, int], least: int) -> str:
     if not value.word or grades[value.word] >= least:
         return value.text
     if value.prefix_word and grades[value.prefix_word] >= least:
-        return f"{value.prefix}{WORD}{value.suffix}"
-    return WORD + value.suffix
+        return f"{value.prefix}{_word(value.text)}{value.suffix}"
+    return _word(value.text) + value.suffix
+
+
+def _word(text: str) -> str:
+    """Return the class of a word, with a `>` for each doubling that makes it long; the text may be a class of a pattern already."""
+    marks = text.count(">") - text.count("<")
+    if not marks and len(text) >= _LONG:
+        marks = (len(unquote(text)) // _LONG).bit_length()
+    return WORD + ">" * marks
 
 
 def _value(text: str, place: int, *, is_file: bool = False) -> Value:
