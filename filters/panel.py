@@ -343,7 +343,8 @@ class Panel:
             if is_simple:
                 verdict, asked = part.decide(measure, memory)
                 verdicts.append(verdict)
-                keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
+                if not (verdict.keep and verdict.follow and verdict.new):
+                    keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
                 if asked:
                     effects += [(spec.name, effect) for effect in asked]
                 continue
