@@ -88,11 +88,11 @@ static uint16_t pair_of(uint64_t first, uint64_t second) {
     return (uint16_t)(((first * FACTOR ^ second) * FACTOR) >> (64 - PLACE_BITS));
 }
 
-size_t sample_threes(uint64_t *words, size_t n, const uint8_t *counts, uint16_t *out) {
+size_t sample_threes(const uint64_t *tokens, size_t n, const uint8_t *counts, uint64_t *words, uint16_t *out) {
     size_t kept = 0, found = 0;
     for (size_t i = 0; i < n; i++) {
-        words[kept] = words[i];
-        kept += counts[words[i] >> (64 - PLACE_BITS)] != 0;
+        words[kept] = tokens[i];
+        kept += counts[tokens[i] >> (64 - PLACE_BITS)] != 0;
     }
     if (kept < 3) return 0;
     Three least[MOST_BELOW];
