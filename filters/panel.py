@@ -89,6 +89,7 @@ class Panel:
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
         self._static = [spec for spec in specs if spec.static]
+        self._static_observing = [spec for spec in self._static if spec.by_url is not None or spec.mode is Mode.OBSERVE]
         self._head = [spec for spec in specs if spec.head]
         self._learning = {
             gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
@@ -143,7 +144,7 @@ class Panel:
 
     def static_said(self, links: LinkColumns) -> list[str]:
         """Return the filters that would refuse links but only observe, each once for a link."""
-        return [spec.name for spec in self._static for _ in refused_by(spec, links, Mode.OBSERVE)]
+        return [spec.name for spec in self._static_observing for _ in refused_by(spec, links, Mode.OBSERVE)]
 
     def head_said(self, head: Head) -> list[str]:
         """Return the filters that would refuse the body but only observe."""
