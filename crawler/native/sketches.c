@@ -158,8 +158,9 @@ static size_t least_pairs_below(const uint64_t *tokens, size_t n, uint32_t limit
 static size_t least_pairs_spread(const uint64_t *tokens, size_t n, uint32_t limit, size_t most, uint32_t *least) {
     Three some[MOST_BELOW + 1], sorted[MOST_BELOW];
     size_t below = 0, found = 0;
+    some[0] = (Three){0, 0}; /* there may be no pair */
     for (size_t i = 0; i + 1 < n && below <= MOST_BELOW; i++) {
-        some[below].hash = (tokens[i] * FACTOR + tokens[i + 1]) >> 32;
+        some[below] = (Three){(tokens[i] * FACTOR + tokens[i + 1]) >> 32, i};
         below += some[below].hash <= limit;
     }
     if (below < most || below > MOST_BELOW) return 0;
