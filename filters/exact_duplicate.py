@@ -157,10 +157,7 @@ def _print(page: Page) -> bytes:
     """Return 16 bytes that identify the page's words without a time at their end."""
     if page.tokens.size < _WITH_FOOT:
         return page.fingerprint
-    foot = page.tokens[-_FOOT:]
-    if _numbers().isdisjoint(foot[_CLOCK - 1 :: _CLOCK].tolist()):  # nearly every page: a run of `_CLOCK` numbers would include one
-        return page.fingerprint
-    places = _times(foot.tolist())
+    places = _times(page.tokens[-_FOOT:].tolist())
     if not places:
         return page.fingerprint
     words: U64 = page.tokens.copy()
@@ -169,15 +166,17 @@ def _print(page: Page) -> bytes:
 
 
 def _times(words: list[int]) -> list[int]:
-    """Return the places of words that belong to a time."""
+    """Return the places of words that belong to a time, ascending."""
     found: list[int] = []
-    run: list[int] = []
-    numbers = _numbers()
-    for place, word in enumerate([*words, 0]):
-        if word in numbers:
-            run.append(place)
+    numbers, end = _numbers(), 0
+    for place in range(_CLOCK - 1, len(words), _CLOCK):  # a run of `_CLOCK` numbers includes one of these
+        if words[place] not in numbers or place < end:
             continue
-        if len(run) >= _CLOCK:
-            found += run
-        run = []
+        first, end = place, place + 1
+        while first and words[first - 1] in numbers:
+            first -= 1
+        while end < len(words) and words[end] in numbers:
+            end += 1
+        if end - first >= _CLOCK:
+            found += range(first, end)
     return found

@@ -9,7 +9,7 @@ concerns a site is decided while a page of it is still to be observed (`Lessons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -52,24 +52,23 @@ class Observing:
         self._asked: dict[int, list[Asked]] = {}  # position of a filter → effects
         self._measures: dict[int, tuple[str, bytes]] = {}
 
-    def by(self, at: int) -> None:
-        """Let the filter at a position observe."""
-        deliberation = self.deliberation
-        spec, part, memory, is_journaled, is_simple = self._parts[at]
-        if not is_journaled:
-            return
-        if not is_simple and spec.by_url is not None and deliberation.subject:
-            of = spec.of(deliberation.subject)
-            if of.mode is Mode.OFF:
-                return
-            part = of.part(deliberation.gate)
-        measure = deliberation.measures[at]
-        asked = part.observe(measure, deliberation.judgement, memory)
-        if asked is NOTHING_LEARNED:
-            return
-        self._measures[at] = spec.name, _encode(measure)
-        if asked:
-            self._asked[at] = [(spec.name, effect) for effect in asked if may_have(spec, effect, deliberation.subject)]
+    def by(self, places: Iterable[int]) -> None:
+        """Let the filters at some positions observe, all of which learn from their measures."""
+        deliberation, parts, measures = self.deliberation, self._parts, self.deliberation.measures
+        for at in places:
+            spec, part, memory, _, is_simple = parts[at]
+            if not is_simple and spec.by_url is not None and deliberation.subject:
+                of = spec.of(deliberation.subject)
+                if of.mode is Mode.OFF:
+                    continue
+                part = of.part(deliberation.gate)
+            measure = measures[at]
+            asked = part.observe(measure, deliberation.judgement, memory)
+            if asked is NOTHING_LEARNED:
+                continue
+            self._measures[at] = spec.name, _encode(measure)
+            if asked:
+                self._asked[at] = [(spec.name, effect) for effect in asked if may_have(spec, effect, deliberation.subject)]
 
     @property
     def has_asked(self) -> bool:
@@ -103,10 +102,10 @@ class Lessons:
         """
         self._parts = parts
         self._varies = any(spec.by_url is not None for spec in specs)
-        learns = {gate: [at for at, part in enumerate(parts[gate]) if part.is_journaled] for gate in _OF_PAGES}
+        self._learns = learns = {gate: [at for at, part in enumerate(parts[gate]) if part.is_journaled] for gate in parts}
         self._promptly = {gate: [at for at in learns[gate] if not parts[gate][at].spec.learns_late] for gate in _OF_PAGES}
         self._late = [
-            {gate: at for gate in _OF_PAGES for at in learns[gate] if parts[gate][at].spec is spec} for spec in specs if spec.learns_late
+            {gate: (at,) for gate in _OF_PAGES for at in learns[gate] if parts[gate][at].spec is spec} for spec in specs if spec.learns_late
         ]
         self.owed: set[bytes] = set()  # sites with a page that is still to be observed
         self.catch_up: Callable[[], None] = self.owed.clear  # lets filters observe these pages, and does what follows from it
@@ -119,16 +118,14 @@ class Lessons:
     def learn(self, deliberation: Deliberation[Any]) -> Learned:
         """Let every filter at the gate observe; return the effects that they ask for and what the journal keeps."""
         observing = Observing(deliberation, self._parts[deliberation.gate])
-        for at in range(len(deliberation.measures)):
-            observing.by(at)
+        observing.by(self._learns[deliberation.gate])
         return self.learned(observing)
 
     def promptly(self, deliberation: Deliberation[Any]) -> Observing:
         """Let those filters observe that cannot wait; `late` follows."""
         gate = deliberation.gate
         observing = Observing(deliberation, self._parts[gate])
-        for at in self._promptly[gate]:
-            observing.by(at)
+        observing.by(self._promptly[gate])
         return observing
 
     def late(self, owed: Sequence[Sequence[Observing]], begin: Callable[[int], None]) -> None:
@@ -142,8 +139,7 @@ class Lessons:
             for i, of_visit in enumerate(owed):
                 begin(i)
                 for observing in of_visit:
-                    at = places.get(observing.deliberation.gate)
-                    if at is not None:
+                    if (at := places.get(observing.deliberation.gate)) is not None:
                         observing.by(at)
 
     def learned(self, observing: Observing) -> Learned:

@@ -89,6 +89,7 @@ class Panel:
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
         self._static = [spec for spec in specs if spec.static]
+        self._static_observing = [spec for spec in self._static if spec.by_url is not None or spec.mode is Mode.OBSERVE]
         self._head = [spec for spec in specs if spec.head]
         self._learning = {
             gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
@@ -139,22 +140,23 @@ class Panel:
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return the reason why the body is not wanted and the filter that says so; None if it is wanted."""
-        return next(((reason, name) for name, reason in self._of_head(head, Mode.ENFORCE)), None)
+        for spec in self._head:
+            if (reason := self._of_head(spec, head, Mode.ENFORCE)) is not None:
+                return reason, spec.name
+        return None
 
     def static_said(self, links: LinkColumns) -> list[str]:
         """Return the filters that would refuse links but only observe, each once for a link."""
-        return [spec.name for spec in self._static for _ in refused_by(spec, links, Mode.OBSERVE)]
+        return [spec.name for spec in self._static_observing for _ in refused_by(spec, links, Mode.OBSERVE)]
 
     def head_said(self, head: Head) -> list[str]:
         """Return the filters that would refuse the body but only observe."""
-        return [name for name, _ in self._of_head(head, Mode.OBSERVE)]
+        return [spec.name for spec in self._head if self._of_head(spec, head, Mode.OBSERVE) is not None]
 
-    def _of_head(self, head: Head, mode: Mode) -> Iterator[tuple[str, Reason]]:
-        """Yield (filter, reason) for the filters in this mode that refuse a body."""
-        for spec in self._head:
-            of = spec.of(head.url.text)
-            if of.mode is mode and of.head is not None and (reason := of.head.refuses(head)):
-                yield spec.name, reason
+    def _of_head(self, spec: FilterSpec, head: Head, mode: Mode) -> Reason | None:
+        """Return the reason why a filter refuses a body, if it is in this mode."""
+        of = spec.of(head.url.text)
+        return of.head.refuses(head) if of.mode is mode and of.head is not None else None
 
     def turn(self, url: CrawlURL) -> Turn:
         """Judge a URL once more just before it is requested: which filters now hold, rewrite or refuse it, and which observers would."""
@@ -343,7 +345,8 @@ class Panel:
             if is_simple:
                 verdict, asked = part.decide(measure, memory)
                 verdicts.append(verdict)
-                keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
+                if not (verdict.keep and verdict.follow and verdict.new):
+                    keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
                 if asked:
                     effects += [(spec.name, effect) for effect in asked]
                 continue

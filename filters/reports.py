@@ -97,7 +97,8 @@ class Reports:
         if of.mode is Mode.OFF:
             return (), None
         asked = (of.peer_filter or part).on_news(said, self._memories[name])
-        return tuple((name, effect) for effect in asked if self._may(name, effect)), JournalRecord(Gate.NEWS, b"", [(name, news)])
+        effects = tuple([(name, effect) for effect in asked if self._may(name, effect)]) if asked else ()
+        return effects, JournalRecord(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
         return may_have(self._spec_of[name], effect)

@@ -248,9 +248,9 @@ void bloom_free(Bloom *bloom);
 /* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
 
 enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256 };
-/* Take the words that count, a byte each of the table's 2**14 for their top bits, to the front, and sample their threes: how many there
-   are, then both pairs of each of the least. Returns how many numbers that are, at most 1 + 2 * LEAST_THREES. */
-size_t sample_threes(uint64_t *words, size_t n, const uint8_t *counts, uint16_t *out);
+/* Take the words that count, a byte each of the table's 2**14 for their top bits, to `words`, which has room for all, and sample their
+   threes: how many there are, then both pairs of each of the least. Returns how many numbers that are, at most 1 + 2 * LEAST_THREES. */
+size_t sample_threes(const uint64_t *tokens, size_t n, const uint8_t *counts, uint64_t *words, uint16_t *out);
 /* Return how many pairs of n threes a table does not have, and of how many threes both. Each place is below PLACES. */
 size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_t *n_both);
 /* Enter them; the table is emptied if more than half of it is set. */

@@ -8,7 +8,7 @@ static const uint64_t FACTOR = 0x9E3779B97F4A7C15u;
 
 /* -- threes ------------------------------------------------------------------------------------------------------------------------- */
 
-enum { CANDIDATES = 2 * LEAST_THREES };
+enum { CANDIDATES = 2 * LEAST_THREES, MOST_BELOW = 4 * CANDIDATES, SPREAD = 256 };
 
 typedef struct {
     uint64_t hash;
@@ -36,50 +36,72 @@ static void heap_sort(Three *heap, size_t n) {
     }
 }
 
-/* The least threes below a limit, sorted; returns how many there are, at most n. */
-static size_t least_below(const uint64_t *words, size_t n_threes, uint64_t limit, Three *heap, size_t n) {
-    size_t found = 0;
+/* The n least threes, sorted; returns n, of which there are as many at least. */
+static size_t least_of_all(const uint64_t *words, size_t n_threes, Three *heap, size_t n) {
     for (size_t i = 0; i < n_threes; i++) {
         Three three = {(words[i + 2] * FACTOR + words[i + 1]) * FACTOR + words[i], i};
-        if (three.hash > limit) continue;
-        if (found < n) {
-            heap[found++] = three;
-            if (found == n)
+        if (i < n) {
+            heap[i] = three;
+            if (i == n - 1)
                 for (size_t at = n / 2; at-- > 0;) sink(heap, n, at);
         } else if (three.hash < heap[0].hash) {
             heap[0] = three;
             sink(heap, n, 0);
         }
     }
-    if (found == n) heap_sort(heap, n);
-    return found;
+    heap_sort(heap, n);
+    return n;
 }
 
-static size_t least_threes(const uint64_t *words, size_t n_threes, Three *heap) {
-    size_t n = n_threes < CANDIDATES ? n_threes : CANDIDATES;
-    uint64_t share = UINT64_MAX / n_threes; /* half as many again as are wanted lie below the limit, unless many are repeated */
-    if (n_threes > 3 * LEAST_THREES && least_below(words, n_threes, share * 3 * LEAST_THREES, heap, n) == n) return n;
-    return least_below(words, n_threes, UINT64_MAX, heap, n);
+/* Sort hashes that are spread evenly up to a limit, the least first. `sorted` has room for as many. */
+static void sort_spread(const Three *some, size_t n, uint64_t limit, Three *sorted) {
+    uint16_t ends[SPREAD] = {0};
+    int shift = 0;
+    while (limit >> shift >= SPREAD) shift++;
+    for (size_t i = 0; i < n; i++) ends[some[i].hash >> shift]++;
+    for (size_t i = 1; i < SPREAD; i++) ends[i] = (uint16_t)(ends[i] + ends[i - 1]);
+    for (size_t i = n; i-- > 0;) sorted[--ends[some[i].hash >> shift]] = some[i];
+    for (size_t i = 1; i < n; i++) { /* hardly any is out of its place */
+        Three moved = sorted[i];
+        size_t at = i;
+        for (; at && sorted[at - 1].hash > moved.hash; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = moved;
+    }
+}
+
+/* The least threes, sorted; returns how many there are, at most CANDIDATES. least: room for MOST_BELOW. */
+static size_t least_threes(const uint64_t *words, size_t n_threes, Three *least) {
+    size_t n = n_threes < CANDIDATES ? n_threes : CANDIDATES, found = 0;
+    Three some[MOST_BELOW + 1];
+    /* half as many again as are wanted lie below the limit, unless many are repeated */
+    uint64_t limit = n_threes > 3 * LEAST_THREES ? UINT64_MAX / n_threes * 3 * LEAST_THREES : UINT64_MAX;
+    for (size_t i = 0; i < n_threes && found <= MOST_BELOW; i++) {
+        some[found] = (Three){(words[i + 2] * FACTOR + words[i + 1]) * FACTOR + words[i], i};
+        found += some[found].hash <= limit;
+    }
+    if (found < n || found > MOST_BELOW) return least_of_all(words, n_threes, least, n);
+    sort_spread(some, found, limit, least);
+    return n;
 }
 
 static uint16_t pair_of(uint64_t first, uint64_t second) {
     return (uint16_t)(((first * FACTOR ^ second) * FACTOR) >> (64 - PLACE_BITS));
 }
 
-size_t sample_threes(uint64_t *words, size_t n, const uint8_t *counts, uint16_t *out) {
+size_t sample_threes(const uint64_t *tokens, size_t n, const uint8_t *counts, uint64_t *words, uint16_t *out) {
     size_t kept = 0, found = 0;
     for (size_t i = 0; i < n; i++) {
-        words[kept] = words[i];
-        kept += counts[words[i] >> (64 - PLACE_BITS)] != 0;
+        words[kept] = tokens[i];
+        kept += counts[tokens[i] >> (64 - PLACE_BITS)] != 0;
     }
     if (kept < 3) return 0;
-    Three heap[CANDIDATES];
-    size_t n_least = least_threes(words, kept - 2, heap);
+    Three least[MOST_BELOW];
+    size_t n_least = least_threes(words, kept - 2, least);
     for (size_t i = 0; i < n_least && found < LEAST_THREES; i++)
-        if (!i || heap[i].hash != heap[i - 1].hash) heap[found++] = heap[i];
+        if (!i || least[i].hash != least[i - 1].hash) least[found++] = least[i];
     *out++ = (uint16_t)(kept - 2 < 0xFFFF ? kept - 2 : 0xFFFF);
     for (size_t i = 0; i < found; i++) {
-        const uint64_t *word = words + heap[i].at;
+        const uint64_t *word = words + least[i].at;
         out[i] = pair_of(word[0], word[1]);
         out[found + i] = pair_of(word[1], word[2]);
     }
@@ -132,16 +154,32 @@ static size_t least_pairs_below(const uint64_t *tokens, size_t n, uint32_t limit
     return found;
 }
 
+/* The same where so many lie below the limit that most of them are wanted, but not many more; returns 0 if that is not so. */
+static size_t least_pairs_spread(const uint64_t *tokens, size_t n, uint32_t limit, size_t most, uint32_t *least) {
+    Three some[MOST_BELOW + 1], sorted[MOST_BELOW];
+    size_t below = 0, found = 0;
+    some[0] = (Three){0, 0}; /* there may be no pair */
+    for (size_t i = 0; i + 1 < n && below <= MOST_BELOW; i++) {
+        some[below] = (Three){(tokens[i] * FACTOR + tokens[i + 1]) >> 32, i};
+        below += some[below].hash <= limit;
+    }
+    if (below < most || below > MOST_BELOW) return 0;
+    sort_spread(some, below, limit, sorted);
+    for (size_t i = 0; i < below && found < most; i++)
+        if (!i || sorted[i].hash != sorted[i - 1].hash) least[found++] = (uint32_t)sorted[i].hash;
+    return found == most ? most : 0;
+}
+
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least) {
     if (!most) return 0;
     uint64_t limit = n ? (uint64_t)UINT32_MAX / n * 2 * most : 0; /* twice as many as are wanted lie below, unless many are repeated */
-    if (limit < UINT32_MAX && least_pairs_below(tokens, n, (uint32_t)limit, most, least) == most) return most;
+    if (limit < UINT32_MAX && least_pairs_spread(tokens, n, (uint32_t)limit, most, least)) return most;
     return least_pairs_below(tokens, n, UINT32_MAX, most, least);
 }
 
 /* -- words that a URL contains ------------------------------------------------------------------------------------------------------- */
 
-enum { FILTER_BITS = 10 };
+enum { SLOT_BITS = 10, NO_WORD = 0, MANY_WORDS = 255 };
 
 static int in_order(const void *a, const void *b) {
     uint64_t one = *(const uint64_t *)a, two = *(const uint64_t *)b;
@@ -152,19 +190,25 @@ static int in_order(const void *a, const void *b) {
 typedef struct {
     const uint64_t *words; /* in order */
     size_t n;
-    uint8_t may[1 << (FILTER_BITS - 3)]; /* by their top bits */
+    uint8_t slots[1 << SLOT_BITS]; /* by a word's top bits: the place behind it, NO_WORD, or MANY_WORDS: it is to be searched for */
 } Wanted;
 
 static void want(Wanted *wanted, uint64_t *words, size_t n) {
-    memset(wanted->may, 0, sizeof wanted->may);
+    memset(wanted->slots, NO_WORD, sizeof wanted->slots);
     qsort(words, n, sizeof *words, in_order);
-    for (size_t i = 0; i < n; i++) wanted->may[words[i] >> (67 - FILTER_BITS)] |= (uint8_t)(1 << (words[i] >> (64 - FILTER_BITS) & 7));
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *slot = &wanted->slots[words[i] >> (64 - SLOT_BITS)];
+        if (*slot != NO_WORD && words[i] == words[i - 1]) continue;
+        *slot = (uint8_t)(*slot == NO_WORD && i + 1 < MANY_WORDS ? i + 1 : MANY_WORDS);
+    }
     wanted->words = words;
     wanted->n = n;
 }
 
 static int is_wanted(const Wanted *wanted, uint64_t word) {
-    if (!(wanted->may[word >> (67 - FILTER_BITS)] >> (word >> (64 - FILTER_BITS) & 7) & 1)) return 0;
+    uint8_t slot = wanted->slots[word >> (64 - SLOT_BITS)];
+    if (slot == NO_WORD) return 0;
+    if (slot != MANY_WORDS) return wanted->words[slot - 1] == word;
     return bsearch(&word, wanted->words, wanted->n, sizeof word, in_order) != NULL;
 }
 

@@ -53,10 +53,9 @@ static PyObject *py_sample(PyObject *self, PyObject *args) {
     size_t n = (size_t)tokens.len / 8;
     uint8_t *table = (uint8_t *)(words + n);
     uint16_t out[1 + 2 * LEAST_THREES];
-    memcpy(words, tokens.buf, (size_t)tokens.len);
     memcpy(table, counts.buf, PLACES);
     for (size_t i = 0; i < n_tops; i++) table[tops[i] >> (64 - PLACE_BITS)] = 0;
-    found = PyBytes_FromStringAndSize((const char *)out, (Py_ssize_t)(sample_threes(words, n, table, out) * sizeof *out));
+    found = PyBytes_FromStringAndSize((const char *)out, (Py_ssize_t)(sample_threes(tokens.buf, n, table, words, out) * sizeof *out));
 done:
     free(words);
     free(tops);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { USUAL_SHINGLE = 5 }; /* of near_replica */
+enum { USUAL_SHINGLE = 5, USUAL_SUMS = 5 }; /* of near_replica */
 static const uint64_t FACTOR = 0x9E3779B97F4A7C15u, MIX = 0xD6E8FEB86659FD93u;
 enum { NO_LETTER, LETTER, IDEOGRAPH, UNSPACED, UNSPACED_LENGTH = 3 };
 enum { POWERS = 32, LATINS = 256 };
@@ -122,12 +122,21 @@ void lend_slots(int64_t *least, int bits) {
 
 void project_words(const uint64_t *tokens, size_t n, const int32_t *logs, size_t n_logs, const int32_t *weights, size_t k, uint64_t *sums) {
     uint32_t counts[1 << BUCKET_BITS] = {0};
+    uint16_t found[1 << BUCKET_BITS];
+    size_t n_found = 0;
     for (size_t i = 0; i < n; i++) counts[tokens[i] >> (64 - BUCKET_BITS)]++;
     memset(sums, 0, (k + 1) * sizeof *sums);
     for (size_t i = 0; i < (size_t)1 << BUCKET_BITS; i++) {
-        if (!counts[i]) continue;
+        found[n_found] = (uint16_t)i;
+        n_found += counts[i] > 0; /* which buckets have a word cannot be predicted */
+    }
+    for (size_t f = 0; f < n_found; f++) {
+        size_t i = found[f];
         int64_t log = logs[counts[i] < n_logs ? counts[i] : n_logs - 1];
         sums[0] += (uint64_t)(log * log);
-        for (size_t j = 0; j < k; j++) sums[1 + j] += (uint64_t)(log * weights[i * k + j]);
+        if (k == USUAL_SUMS)
+            for (size_t j = 0; j < USUAL_SUMS; j++) sums[1 + j] += (uint64_t)(log * weights[i * USUAL_SUMS + j]);
+        else
+            for (size_t j = 0; j < k; j++) sums[1 + j] += (uint64_t)(log * weights[i * k + j]);
     }
 }

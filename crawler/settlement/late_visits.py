@@ -128,13 +128,14 @@ class LateVisits:
             return
         late, self._late = self._late, []
         self._lessons.owed.clear()
-        present, name = self._store.visit, self._context.suspects.name
+        store, name = self._store, self._context.suspects.name
+        present, keys = store.visit, [one.visit.lease.entry.url.key for one in late]
 
-        def begin(at: int) -> None:
-            self._store.visit = late[at].number
-            name(late[at].visit.lease.entry.url.key)
+        def begin(at: int) -> None:  # for each filter again
+            store.visit = late[at].number
+            name(keys[at])
 
-        with self._context.suspects.watching(late[0].visit.lease.entry.url.key):
+        with self._context.suspects.watching(keys[0]):
             self._lessons.late([one.observings for one in late], begin)
             told: list[Learned | None] = [None] * len(late)
             for at, one in enumerate(late):
@@ -147,4 +148,4 @@ class LateVisits:
                 self._pages.on_learned(one.visit, "", one.now)
                 self._learning.judge_pairs(one.pairs, one.now)
                 self._end(one.visit, told[at] or self._effects.canaries.on_answer(one.visit), one.now)
-        self._store.visit = present
+        store.visit = present

@@ -42,6 +42,7 @@ SITE: Final = 8
 QUEUE: Final = 16
 STATE: Final = b"H"
 _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
+_SLOTS: Final = tuple(_CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES))
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -179,19 +180,22 @@ def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
 
 def free_slot(memory: Memory, queue: bytes) -> int | None:
     """Return the first slot without a candidate, None if there is none."""
-    return next((slot for slot in range(N_CANDIDATES) if memory.get(queue + _CANDIDATE + bytes((slot,))) is None), None)
+    for slot, name in enumerate(_SLOTS):
+        if memory.get(queue + name) is None:
+            return slot
+    return None
 
 
 def _candidates(memory: Memory, queue: bytes) -> list[bytes | None]:
-    return memory.get_many([queue + _CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES)])
+    return memory.get_many([queue + name for name in _SLOTS])
 
 
 def put_candidate(memory: Memory, queue: bytes, slot: int, candidate: Candidate) -> None:
-    memory.put(queue + _CANDIDATE + bytes([slot]), _encode(candidate), weight=KEPT)
+    memory.put(queue + _SLOTS[slot], _encode(candidate), weight=KEPT)
 
 
 def drop_candidate(memory: Memory, queue: bytes, slot: int) -> None:
-    memory.delete(queue + _CANDIDATE + bytes([slot]))
+    memory.delete(queue + _SLOTS[slot])
 
 
 def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, least: int, look: Look | None = None) -> int:

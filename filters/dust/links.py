@@ -70,15 +70,19 @@ class DustLinkGate:
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
             return NOTHING_REFUSED, NO_EFFECTS  # a seed before its request: the user wants it as it is
-        effects = self._rewrites(batch, memory)
-        ruling, holds = hold_links(batch, list(_believed(batch, memory)), only_observes=self._only_observes)
+        ruled = [site for site in batch.site_keys if version(memory, site) is not None]
+        placed = [site for site in batch.site_keys if families.known_places(memory, site)]
+        if not (ruled or placed):  # nearly every page
+            return NOTHING_REFUSED, NO_EFFECTS
+        effects = self._rewrites(batch, ruled, memory)
+        ruling, holds = hold_links(batch, list(_believed(batch, placed, memory)), only_observes=self._only_observes)
         return ruling, (*effects, *holds)
 
-    def _rewrites(self, batch: LinkBatch, memory: Memory) -> list[Effect]:
-        """Return the rewrites of links by valid rules."""
-        of_site = {site: canonizer for site in batch.site_keys if (canonizer := self._books.canonizer(memory, site)) is not None}
+    def _rewrites(self, batch: LinkBatch, sites: list[bytes], memory: Memory) -> list[Effect]:
+        """Return the rewrites of some sites' links by valid rules."""
+        of_site = {site: canonizer for site in sites if (canonizer := self._books.canonizer(memory, site)) is not None}
         effects: list[Effect] = []
-        for i in batch.of_sites(of_site) if of_site else ():
+        for i in batch.of_sites(of_site):
             text, site = batch.texts[i], batch.keys[i][:_SITE]
             canonizer = of_site[site]
             settled = canonizer.settle(text)
@@ -93,10 +97,9 @@ class DustLinkGate:
         return NO_EFFECTS
 
 
-def _believed(batch: LinkBatch, memory: Memory) -> Iterator[HeldLink]:
-    """Yield the links that are in a family of aliases of fetched URLs."""
-    of_site = [site for site in batch.site_keys if families.known_places(memory, site)]
-    for i in batch.of_sites(of_site) if of_site else ():
+def _believed(batch: LinkBatch, sites: list[bytes], memory: Memory) -> Iterator[HeldLink]:
+    """Yield the links of some sites that are in a family of aliases of fetched URLs."""
+    for i in batch.of_sites(sites):
         text, site = batch.texts[i], batch.keys[i][:_SITE]
         found = families.alias(memory, site, text, batch.hosts[i])
         if found is not None and not is_home(text) and not was_asked(memory, site, text):

@@ -36,7 +36,7 @@ from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Novelty, canonical_of, news_of, novelty_of
@@ -288,6 +288,8 @@ class YieldOfLinks:
     def decide(self, measure: YieldLinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         barren = [site for site in batch.site_keys if self._sites.glance(memory, site).n_barren]
+        if not barren:
+            return NOTHING_REFUSED, NO_EFFECTS
         kinds = measure.kinds if measure.source else None
         found = [held for site in barren for held in self._holds_in(batch, site, memory, kinds if site == measure.source[:8] else None)]
         return hold_links(batch, found, only_observes=self._only_observes)
