@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import doubts, early, records, samples, vocabulary, watch
+from thresher.filters.canary import copies, doubts, early, records, samples, vocabulary, watch
 from thresher.filters.canary.first_answers import FirstAnswers
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
@@ -101,6 +101,9 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     elif speaks == Speech.STRANGE and n_alike < least:
         token, least, state.n_strange = vocabulary.STRANGE, vocabulary.LEAST, state.n_strange + 1
         n_alike = records.count_run(memory, queue, token, state.n_strange, seen.url, seen.key, least)
+    n_run = copies.note(memory, seen, state, is_alone=n_alike < least)
+    if n_run and token != vocabulary.STRANGE:
+        token, least, n_alike = copies.RUN, copies.LEAST, n_run
     if seen.is_kept:
         state.n_kept += 1
         _learn_page(memory, seen, state)

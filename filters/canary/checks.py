@@ -14,7 +14,7 @@ from thresher.crawler.core.effects import FetchAgain, Request, Void
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, records, samples, vocabulary, watch
+from thresher.filters.canary import answers, copies, records, samples, vocabulary, watch
 from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says, shows_less
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
@@ -22,6 +22,7 @@ from thresher.filters.canary.samples import Finding, Sample
 from thresher.filters.canary.sighting import is_page, words_for
 from thresher.filters.soft_error.looks import Look, is_nearly, most_noise
 
+_AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
 _AGAIN: Final = 3  # times as many URLs as a host has that may be queued again
 _AGAIN_OF_SAMPLES: Final = 2  # the same if only samples say so, or canaries that have changed to and fro
 _ANY: Final = 50  # URLs that may be queued again of each host
@@ -125,6 +126,18 @@ class Requests:
             return False
         return is_nearly(found.look, suspected.look)
 
+    def _is_noise(self, found: Found) -> bool:
+        """Return whether the suspected URL differs from itself as much as from the suspected answers: it shows another quotation or
+        advertisement each time. Of a run of copies, what that URL has shown is not kept: it is enough that it shows something else again.
+        """
+        suspected, again = records.counts(self._memory, self._queue).get(self._state.why), self._state.again
+        if suspected is None or again is None or found.look is None or found.token == again[0]:
+            return False
+        if suspected.look is None:
+            return True
+        noise, then = lost(again[1], found.look), suspected.look
+        return noise <= MOST_NOISE and all(lost(then, look) <= _AS_NEAR * noise for look in (again[1], found.look))
+
     def again(self, keys: Collection[bytes]) -> Effects:
         """Queue URLs again that have shown the same as one which shows something else now; none of the canaries of a round under way."""
         of_round = set() if self._state.stage is Stage.IDLE else {one.key for one in records.candidates(self._memory, self._queue).values()}
@@ -145,6 +158,15 @@ class Requests:
         chosen = tuple(key for key in list(keys)[:left] if records.note_again(memory, queue, key, _MOST_AGAIN) or self._met_wall(key))
         state.n_again += len(chosen)
         return (FetchAgain(queue, chosen),)
+
+    def _run_again(self) -> Effects:
+        """Queue a run of copies again, and what was answered just before and after it, since one of them is a copy no more: a wall showed
+        another page in the place of each, or these pages have changed.
+        """
+        run, memory, queue = self._state.why, self._memory, self._queue
+        ats = [one.at for one in copies.members(memory, queue, run).values()]
+        records.drop_count(memory, queue, run)
+        return self._again(samples.around(memory, queue, min(ats), max(ats))) if ats else NO_EFFECTS
 
     def _met_wall(self, key: bytes) -> bool:
         """Count that a URL is queued again more often than others may be, if a wall is known to have answered it last."""

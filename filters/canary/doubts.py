@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import records, vocabulary
+from thresher.filters.canary import copies, records, vocabulary
 from thresher.filters.canary.records import Count, HostState, SuspectAnswer
 from thresher.filters.canary.vocabulary import Speech
 
@@ -31,7 +31,7 @@ def groups(memory: Memory, queue: bytes) -> list[tuple[bytes, Count]]:
     found = []
     for token, one in records.counts(memory, queue).items():
         least = one.least if records.is_of_wall(memory, queue, token) else max(_FEWEST, one.least)
-        if one.n >= records.patience(memory, queue, token, one.url, least):
+        if one.n >= records.patience(memory, queue, copies.kind_of(token), one.url, least):
             found.append((token, one))
     return sorted(found, key=lambda of: (-of[1].n, of[0]))
 
@@ -76,7 +76,7 @@ def is_large(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) 
         n: How many there are.
         n_honest: Groups that were found honest since the last wall.
     """
-    return n >= max(_large(n_honest), records.longest_patience(memory, queue, token))
+    return n >= max(_large(n_honest), records.longest_patience(memory, queue, copies.kind_of(token)))
 
 
 def times(memory: Memory, queue: bytes, token: bytes, state: HostState) -> int:
@@ -107,7 +107,7 @@ def found_honest(memory: Memory, queue: bytes, token: bytes) -> None:
     """End the doubt about a group: one of its URLs shows the same again, while the host is well."""
     alike = records.counts(memory, queue).get(token)
     if alike is not None:
-        records.be_patient(memory, queue, token, alike.url, _PATIENCE * alike.n)
+        records.be_patient(memory, queue, copies.kind_of(token), alike.url, _PATIENCE * alike.n)
         records.drop_count(memory, queue, token)
 
 
@@ -123,12 +123,20 @@ def clear(memory: Memory, queue: bytes) -> int:
         if token not in kept:
             records.drop_count(memory, queue, token)
     answers = records.suspects(memory, queue)
-    forgotten = [key for key, one in answers.items() if not any(is_of(token, one) for token in kept)]
+    of_runs = {key for token in filter(copies.is_run, kept) for key in copies.members(memory, queue, token)}
+    forgotten = [key for key, one in answers.items() if key not in of_runs and not any(_is_of(token, one) for token in kept)]
     for key in forgotten:
         records.drop_suspect(memory, queue, key)
     return len(answers) - len(forgotten)
 
 
-def is_of(token: bytes, answer: SuspectAnswer) -> bool:
-    """Return whether an answer belongs to the group of a token."""
+def members(memory: Memory, queue: bytes, token: bytes) -> dict[bytes, SuspectAnswer]:
+    """Return the answers of a group, by the URLs' keys."""
+    if copies.is_run(token):
+        return copies.members(memory, queue, token)
+    return {key: one for key, one in records.suspects(memory, queue).items() if _is_of(token, one)}
+
+
+def _is_of(token: bytes, answer: SuspectAnswer) -> bool:
+    """Return whether an answer belongs to the group of a token, which is no run."""
     return answer.speaks == Speech.STRANGE if token == vocabulary.STRANGE else answer.token == token

@@ -3,8 +3,8 @@
 Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What filters learn meanwhile is
 wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So the filter asks for a canary
 
-    when answers are alike that were not before (sighting.py), one is as a wall's was, or some are written in words that no page before
-    used (vocabulary.py): so a wall is noticed within a few fetches
+    when answers are alike that were not before (sighting.py), one is as a wall's was, some are written in words that no page before
+    used (vocabulary.py), or several in a row are dropped (copies.py): so a wall is noticed within a few fetches
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 

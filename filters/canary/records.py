@@ -243,6 +243,14 @@ def is_counted(memory: Memory, queue: bytes, token: bytes) -> bool:
     return memory.get(queue + _COUNT + token) is not None
 
 
+def counted(memory: Memory, queue: bytes, token: bytes) -> Count | None:
+    return _read(memory, queue + _COUNT + token, _COUNTS)
+
+
+def put_count(memory: Memory, queue: bytes, token: bytes, one: Count) -> None:
+    memory.put(queue + _COUNT + token, _encode(one), weight=KEPT)
+
+
 def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:
     return {key[QUEUE + 1 :]: _COUNTS.decode(value) for key, value in memory.scan(queue + _COUNT)}
 

@@ -29,9 +29,9 @@ from typing import Final
 from thresher.crawler.core.effects import NotWalled, ParkWalled, Void
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import behind, doubts, records, samples, vocabulary, watch
+from thresher.filters.canary import behind, copies, doubts, records, samples, vocabulary, watch
 from thresher.filters.canary.checks import SampleChecks
-from thresher.filters.canary.likeness import MOST_LOST, MOST_NOISE, is_changing, is_less, is_like, is_like_look, lost
+from thresher.filters.canary.likeness import MOST_LOST, is_changing, is_less, is_like, is_like_look, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.sighting import is_error, words_for
@@ -44,7 +44,6 @@ _ONE_CANARY: Final = 3  # times that a host is parked until another canary is as
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _AS_FAR: Final = 0.5  # share of their distance when they were kept that two changed pages have at least: a wall makes them more alike
-_AS_NEAR: Final = 1.5  # factor of what a page loses from one fetch to the next that it may have lost since it was suspected
 _MOST_RETURNED: Final = 12  # times that canaries may return to what they were: pages that do so more often have two states
 _OF_TWO: Final = 2  # answers that are alike, of which one may be the page's own, shown for another one
 _MOST_BETWEEN: Final = 64  # answers while canaries were what they had not been before, of which all are fetched again
@@ -155,7 +154,7 @@ class Round(SampleChecks):
         if state.stage is Stage.CONFIRM:
             state.failed = [state.why]
             suspected = records.counts(memory, queue).get(state.why)
-            if suspected is not None and suspected.look is not None and state.again is not None:
+            if suspected is not None and (suspected.look is not None or copies.is_run(state.why)) and state.again is not None:
                 return self._request(suspected.url, suspected.key, Stage.NOISE)
         if state.stage in (Stage.CONFIRM, Stage.TWICE) or (state.confirms and state.has_met_wall):
             return self._fallen()
@@ -180,11 +179,12 @@ class Round(SampleChecks):
         """
         state, memory, queue = self._state, self._memory, self._queue
         is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
+        is_same = found.token == copies.shown_by(memory, queue, state.why)
         if not found.was_asked:
             return self._honest()
-        if found.token != state.why and records.is_of_wall(memory, queue, found.token):
+        if not is_same and records.is_of_wall(memory, queue, found.token):
             return self._met_now()
-        if found.token == state.why or is_strange or self._is_nearly_suspected(found):
+        if is_same or is_strange or self._is_nearly_suspected(found):
             state.n_same += 1
             suspected = records.counts(memory, queue).get(state.why)
             if suspected is None or state.n_same >= doubts.times(memory, queue, state.why, state):
@@ -213,19 +213,11 @@ class Round(SampleChecks):
         self._state.n_honest += 1
         return self._clear_next()
 
-    def _is_noise(self, found: Found) -> bool:
-        """Return whether the suspected URL differs from itself as much as from the suspected answers: it shows another quotation or
-        advertisement each time.
-        """
-        suspected, again = records.counts(self._memory, self._queue).get(self._state.why), self._state.again
-        if suspected is None or suspected.look is None or again is None or found.look is None or found.token == again[0]:
-            return False
-        noise = lost(again[1], found.look)
-        return noise <= MOST_NOISE and all(lost(suspected.look, look) <= _AS_NEAR * noise for look in (again[1], found.look))
-
     def _fallen(self) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
         state = self._state
+        if copies.is_run(state.why) and state.failed == [state.why]:
+            return (*self._run_again(), *self._clear_next())
         state.told, state.n_walls, state.n_honest = words_for(state.why or state.failed[0]), state.n_walls + 1, 0
         state.flaps = state.flaps or records.is_of_wall(self._memory, self._queue, state.why)
         return (Void(self._queue), *self._fetch_again(), *self._clear_next())
@@ -283,7 +275,7 @@ class Round(SampleChecks):
         state, memory, queue = self._state, self._memory, self._queue
         if len(state.bad) == 1 or len(state.changed) == len(state.bad):
             return True
-        suspected = [one.at for one in records.suspects(memory, queue).values() if doubts.is_of(state.why, one)] if state.why else []
+        suspected = [one.at for one in doubts.members(memory, queue, state.why).values()] if state.why else []
         return records.candidates(memory, queue)[slot].at < min(suspected, default=state.good_at + 1)
 
     def _is_news(self, found: Found, look: Look, candidate: Candidate) -> bool:

@@ -34,7 +34,7 @@ from thresher.filters.canary.records import KEPT, QUEUE, SITE, HostState
 from thresher.filters.canary.sighting import TOKEN, is_page
 from thresher.filters.soft_error.looks import Look
 
-_SAMPLES: Final = 256  # of a host; twice as many answers lie between two of them from then on
+_SAMPLES: Final = 512  # of a host; twice as many answers lie between two of them from then on
 _STEP: Final = 3  # places, of `every`, by which that of a sample moves on
 _FOR_ONE: Final = 8  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
@@ -42,6 +42,7 @@ _FOR_ONE_OF_WALLS: Final = 2  # samples for each that is fetched again where all
 _MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _APART: Final = 16  # answers from one of a wall to its next, at most
 _FELL: Final = 8  # walls that are remembered
+_AROUND: Final = 8  # answers before a wall's first and after its last known one that may be its, too, at most
 _TWICE: Final = 2  # times that a bad sample doubles how many are fetched again
 _RUN: Final = 2  # bad samples in a row that are a wall
 _RUN_OF_CHANGING: Final = 3  # the same where pages are known to change by themselves
@@ -236,7 +237,8 @@ def _run(found: dict[int, Sample], at: int) -> list[int]:
 def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[bytes]) -> tuple[bytes, ...]:
     """Return what else a wall may have answered that fell before it was seen.
 
-    Walls that stood at the same time are one, which does not answer alike: what lies between its answers may be its own, too.
+    Walls that stood at the same time are one, which does not answer alike: what lies between its answers may be its own, too. So may what
+    lies between and around the answers of one, if there are fewer others between them.
 
     Args:
         memory: The filter's memory.
@@ -252,10 +254,18 @@ def beside(memory: Memory, queue: bytes, state: HostState, keys: Collection[byte
     others = [there for there in state.fell if there[0] <= here[1] and here[0] <= there[1] and there[2] != state.why]
     state.fell = [*(there for there in state.fell if there not in others), here][-_FELL:]
     if not others:
-        return ()
+        n_of_wall = sum(at >= here[0] for at in ats)
+        is_mixed = n_of_wall <= here[1] - here[0] < 2 * n_of_wall
+        return tuple(key for key in around(memory, queue, *here[:2]) if key not in keys) if is_mixed else ()
     first, last = min(there[0] for there in (here, *others)), max(there[1] for there in (here, *others))
     state.fell[-1] = first, last, b""
     return tuple(key for key in _between(memory, queue, first - 1, last + 1) if key not in keys)
+
+
+def around(memory: Memory, queue: bytes, first: int, last: int) -> tuple[bytes, ...]:
+    """Return the URLs of the answers from one number to another, and of as many before and after, as a wall may have given these, too."""
+    more = min(last - first + 1, _AROUND)
+    return _between(memory, queue, first - 1 - more, last + 1 + more)
 
 
 def since(memory: Memory, queue: bytes, n: int) -> tuple[bytes, ...]:

@@ -134,6 +134,7 @@ def words_for(token: bytes) -> str:
 
 _WORDS: Final = {
     b"C": "a challenge",
+    b"D": "another page",
     b"E": "an error",
     b"F": "a failure",
     b"L": "another language",

@@ -217,8 +217,8 @@ def _adds_nothing(evidence: RuleEvidence, canonical: Canonizer) -> bool:
 def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]:
     """Return URLs that would help to decide the case, each with the URL of its pair.
 
-    Few while there is little evidence for the rule, as many as it takes when there is much, none while more is against it: pages that are
-    fetched anyway may change that.
+    Few while there is little evidence for the rule, as many as it takes when there is much. None while more is against it, or the list
+    has too few pairs to decide it: pages that are fetched anyway may change that.
     """
     evidence = case.evidence
     if balance(evidence.agree, evidence.disagree) < 0 or (trial.of_crawl and case.saves < _LEAST_SAVED):
@@ -231,8 +231,18 @@ def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]
         n += 1
     n = min(n, max(_FEW, 2 * evidence.agree))
     n = min(n, case.saves) if trial.of_crawl else n
-    pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
-    return _unknown(pairs, known)
+    pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None]
+    if trial.of_crawl and not _would_decide(evidence, len(pairs), trial):
+        return []
+    return _unknown(pairs[:n], known)
+
+
+def _would_decide(evidence: RuleEvidence, n: int, trial: Trial) -> bool:
+    """Return whether a rule would be valid if `n` more pairs agreed word for word."""
+    equal = evidence.equal + n
+    if trial.early and equal >= trial.few and not evidence.disagree:
+        return True
+    return bool(trial.verdict(evidence.agree + n, evidence.disagree, equal))
 
 
 def _unknown(pairs: Sequence[tuple[str, str]], known: UrlList) -> list[tuple[str, str]]:

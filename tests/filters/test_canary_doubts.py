@@ -111,7 +111,7 @@ def test_a_canary_that_waits_is_not_lost() -> None:
     """Mutation: after fifty answers it was taken for lost, and another one asked for."""
     memory, part = DictMemory(), CanaryFilter(CanarySettings())
     assert suspected(memory, range(1, 4)) == [True]
-    others = [Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3) for n in range(100, 190)]
+    others = [Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3, is_kept=True) for n in range(100, 190)]
     one_more = Seen(QUEUE, key(4), "http://a/4", b"Palike..", 3)
     assert not [effect for seen in (*others, one_more) for effect in part.on_news(seen, memory)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from dict_memory import DictMemory
 from msgspec.structs import replace
@@ -277,3 +279,16 @@ def test_a_known_wall_that_only_canaries_have_met_makes_nothing_be_fetched_again
     assert behind.of_wall(memory, QUEUE, state)[0] == tuple(map(key, range(3)))
     records.note_wall(memory, QUEUE, b"Plogin..")
     assert behind.of_wall(memory, QUEUE, state) == ((), {b"Plogin.."})
+
+
+def test_a_wall_of_nine_answers_meets_a_sample_on_a_host_of_two_thousand_pages() -> None:
+    """Nine answers of an old state lay between two samples of a calendar, and were kept. Mutation: half as many samples are kept."""
+    memory, state = DictMemory(), HostState()
+    for n in range(1, 2_001):
+        seen = Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3, is_kept=True, n_links=9)
+        state.n_answers = n - 1
+        is_sample = samples.is_wanted(memory, QUEUE, state)
+        state.n_answers = n
+        samples.note(memory, replace(seen, sample=look(n)) if is_sample else seen, state)
+    at = [n for n in range(1, 2_001) if samples.sample_at(memory, QUEUE, n) is not None]
+    assert max(later - earlier for earlier, later in itertools.pairwise(at)) <= 9

@@ -262,9 +262,21 @@ def test_nothing_is_asked_for_on_behalf_of_a_rule_that_more_speaks_against() -> 
     contradicted = [story(4, "story?id=", "other")]
     for more, is_asked in (([], True), (contradicted, False)):
         at = bench()
-        learn(at, [*stories(range(4)), *more, story(4, "story_"), *stories(range(5, 90), ["story?id="])])
+        unknown = [*stories(range(5, 90), ["story?id="]), *stories(range(90, 110), ["story_"])]
+        learn(at, [*stories(range(4)), *more, story(4, "story_"), *unknown])
         asked, _ = studied(at)
         assert any(isinstance(effect, Request) for effect in asked) is is_asked
+
+
+@pytest.mark.parametrize(("n", "is_asked"), [(8, False), (40, True)])
+def test_nothing_is_asked_for_while_the_list_has_too_few_pairs_to_decide_a_rule(n: int, is_asked: bool) -> None:
+    """Those requests would show known texts, and the rule would stay undecided. Mutation: each undecided rule asks for requests."""
+    at = bench()
+    others = [page(f"http://a.example/other/{number}", f"text of the other page {number}") for number in range(40)]
+    learn(at, [*others, *stories(range(4)), *stories(range(4, 4 + n // 2), ["story?id="]), *stories(range(4 + n // 2, 4 + n), ["story_"])])
+    asked, _ = studied(at)
+    assert standings(at)[RULE] == "undecided"
+    assert any(isinstance(effect, Request) for effect in asked) is is_asked
 
 
 def test_while_it_observes_it_studies_and_asks_for_nothing_else() -> None:
