@@ -87,8 +87,8 @@ SEEN_ROW: Final = np.dtype(
     ]
 )  # `pack_seen` for many rows at a time
 _CODE_OF: Final[dict[Reason | None, int]] = {None: 0, **{reason: code for code, reason in enumerate(REASONS, 1)}}
-_REASON_OF: Final[tuple[Reason | None, ...]] = (None, *REASONS)
-_STATES: Final[tuple[State | None, ...]] = (None, *State)
+REASON_OF: Final[tuple[Reason | None, ...]] = (None, *REASONS)  # by code
+STATE_OF: Final[tuple[State | None, ...]] = (None, *State)  # by code; no row has state 0
 PURPOSES: Final = tuple(Purpose)
 
 
@@ -104,7 +104,8 @@ def pack_seen(row: SeenRow) -> bytes:
 
 def pack_new(keys: Sequence[bytes], depths: Sequence[int], like: SeenRow) -> dict[bytes, bytes]:
     """Return {key: `pack_seen`} of new URLs; their numbers follow that of `like`, from which they otherwise differ only in their depths."""
-    heads = {depth: pack_seen(like._replace(site_depth=depth))[: -2 * _U64.size] for depth in set(depths)}
+    head = pack_seen(like)[: -2 * _U64.size]
+    heads = {depth: head[:4] + min(depth, _U16_MAX).to_bytes(2, "big") + head[6:] for depth in set(depths)}
     return new_rows(keys, depths, heads, like.seq)
 
 
@@ -119,9 +120,9 @@ new_rows = native.new_rows if NATIVE else new_rows_in_python
 
 def unpack_seen(value: bytes) -> SeenRow:
     state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
-    found = _STATES[state]
+    found = STATE_OF[state]
     assert found is not None, f"state 0 in a row of seen: {value.hex()}"
-    fields = found, _REASON_OF[reason], site_depth, seed_distance, hops, PURPOSES[purpose & 7], seq, visit, purpose >> 3
+    fields = found, REASON_OF[reason], site_depth, seed_distance, hops, PURPOSES[purpose & 7], seq, visit, purpose >> 3
     return tuple.__new__(SeenRow, fields)  # the same as a call of SeenRow, in a third less time; it is done for each known link
 
 

@@ -155,9 +155,13 @@ def feed_cache(native: Any, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
     with contextlib.suppress(ValueError):
-        known = native.KeyFilter(rng.randrange(10))
-        known.add([rng.randbytes(8 + rng.randrange(9)) for _ in range(rng.randrange(99))])
-        known.among([rng.randbytes(rng.randrange(7, 99)) for _ in range(rng.randrange(9))])
+        known = native.SeenCache(tuple, (0, 1, 2), (0, 1), tuple(range(rng.randrange(9))), rng.randrange(-1, 6), rng.randrange(10))
+        keys = [rng.randbytes(16 if rng.random() < 0.98 else rng.randrange(40)) for _ in range(rng.randrange(99))]
+        for key in keys:
+            known.keep(key, bytes([rng.randrange(1 + rng.randrange(4)) for _ in range(24 if rng.random() < 0.98 else rng.randrange(40))]))
+            known.rows(rng.choices(keys, k=rng.randrange(9)))
+        known.add(keys)
+        known.rows([*keys, *(rng.randbytes(rng.choice([16, 16, 15])) for _ in range(rng.randrange(9)))])
     rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
     for (key, _), (_, stored) in zip(rows, native.sealed(rows, rng.getrandbits(32)), strict=True):
         native.opened(key, stored[: rng.randrange(len(stored) + 1)], rng.getrandbits(32))
@@ -165,10 +169,10 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 
 def feed_known(known: Any, rng: random.Random) -> None:
     """Add to a filter of known URLs that lasts, so that all of its bitmaps come into use; it must have what was added."""
-    block = rng.randbytes(8_000)
-    keys = [block[at : at + 8] for at in range(0, len(block), 8)]
+    block = rng.randbytes(16_000)
+    keys = [block[at : at + 16] for at in range(0, len(block), 16)]
     known.add(keys)
-    assert known.among(keys) == [*range(len(keys))], "a key that was added is taken for new"
+    assert known.rows(keys)[1] == [*range(len(keys))], "a key that was added is taken for new"
 
 
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
@@ -241,7 +245,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
     native.entities(html5)
     native.letters(bytes(n % 4 for n in range(1 << 16)), bytes(random.Random(1).randbytes(8 << 16)), 0x9E3779B97F4A7C15)
     until, n_pages, n_given_up, n_bytes = time.monotonic() + seconds, 0, 0, 0
-    known = native.KeyFilter(3)
+    known = native.SeenCache(tuple, (), (), (), 0, 3)
     while time.monotonic() < until:
         rng = random.Random(seed + n_pages)
         page = mutated(real, rng)

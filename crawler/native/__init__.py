@@ -8,8 +8,8 @@ filters/path_trap.py, media.py and dust/shown.py ask of many URLs; `sample`, `lo
 `without` and `without_runs` are what filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py,
 filters/canary/vocabulary.py, core/echo.py).
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
-(storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `KeyFilter` is asked by
-seen.py beside it, `near` compares signatures (filters/near_replica/collide.py), `digests` are those of storage/tables/bodies.py.
+(storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `SeenCache` is
+seen_cache.py beside it, `near` compares signatures (filters/near_replica/collide.py), `digests` are those of storage/tables/bodies.py.
 They are not called where the extension was not built, nor with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
 
 The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
@@ -35,7 +35,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 21  # of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 22  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

@@ -1,10 +1,11 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 INTERFACE: int
 _Link = TypeVar("_Link", bound=tuple[object, ...])
+_Row = TypeVar("_Row", bound=tuple[object, ...])
 _Change: TypeAlias = tuple[str, bytes, bytes | None, float]
 
 def page(
@@ -101,12 +102,26 @@ def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, brief: by
     the farthest is. A name must end with bytes of which at least `fewest` are those of `brief`, each in its place.
     """
 
-class KeyFilter:
-    """A Bloom filter of keys that end with a hash of 8 bytes, in `most` bitmaps; see storage/tables/seen.py."""
+class SeenCache(Generic[_Row]):
+    """Recent rows of `seen`, and a Bloom filter of all keys; see storage/tables/seen_cache.py.
 
-    def __init__(self, most: int, /) -> None: ...
-    def add(self, keys: list[bytes], /) -> None: ...
-    def among(self, keys: list[bytes], /) -> list[int]: ...
+    row: a class of tuples; states, reasons, purposes: what the codes of a packed row stand for; bits: 2**bits sets of four rows are kept;
+    most: bitmaps of the filter, 0: none
+    """
+
+    def __init__(
+        self,
+        row: type[_Row],
+        states: tuple[object, ...],
+        reasons: tuple[object, ...],
+        purposes: tuple[object, ...],
+        bits: int,
+        most: int,
+        /,
+    ) -> None: ...
+    def rows(self, keys: Sequence[bytes], /) -> tuple[list[_Row | None], list[int]]: ...
+    def keep(self, key: bytes, value: bytes, /) -> _Row: ...
+    def add(self, keys: Sequence[bytes], /) -> None: ...
 
 class RecordCache:
     """See storage/tables/record_cache.py."""

@@ -8,7 +8,7 @@
 #include <string.h>
 
 extern PyTypeObject RECORD_CACHE;     /* records.c */
-extern PyTypeObject KEY_FILTER;       /* bloom.c */
+extern PyTypeObject SEEN_CACHE;       /* seen.c */
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
@@ -355,8 +355,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
-    if (module && (PyModule_AddType(module, &RECORD_CACHE) < 0 || PyModule_AddType(module, &KEY_FILTER) < 0)) Py_CLEAR(module);
+    if (module && (PyModule_AddType(module, &RECORD_CACHE) < 0 || PyModule_AddType(module, &SEEN_CACHE) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddFunctions(module, DIGEST_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 21) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 22) < 0) Py_CLEAR(module);
     return module;
 }

@@ -1,13 +1,7 @@
 """The seen set: every known URL, in exactly one state.
 
-Rows of pages with many links stay decoded in two generations of a dict: a row that was not used during a whole generation is dropped. Below
-this cache are the store's unwritten rows, then LMDB.
-
-With native code, a set that was empty when it was opened reads nothing for keys that are certainly new: it has a Bloom filter as in
-bloom.py, whose last bitmap takes all further keys. In Python a look-up there takes longer than reading.
-
-Memory: about 350 bytes per decoded row, 2 × 16,384 rows; 128 KiB to 9.2 MiB for the Bloom filter: with more than five million URLs it
-recognises fewer and fewer new ones, and the others are looked up. Time for 60 known keys: 5 µs if decoded, 70 µs from disk.
+Recent rows are cached (seen_cache.py). Below this cache are the store's unwritten rows, then LMDB. Time for 60 known keys: 5 µs if they are
+cached, 70 µs from disk.
 """
 
 from __future__ import annotations
@@ -18,15 +12,13 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
-from thresher.crawler.native import NATIVE, native
 from thresher.storage.packing import pack_new, pack_seen, unpack_seen
 from thresher.storage.records import UrlRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SEEN
+from thresher.storage.tables.seen_cache import seen_cache
 from thresher.storage.tables.urls import Urls
 
-_GENERATION = 16_384
-_BITMAPS = 3
 _COUNTER = {state: f"state:{state.name.lower()}" for state in State}
 
 
@@ -41,50 +33,29 @@ class SeenSet:
         """
         self._rows = rows
         self._urls = urls
-        self._young: dict[bytes, SeenRow] = {}
-        self._old: dict[bytes, SeenRow] = {}
-        self._met = native.KeyFilter(_BITMAPS) if NATIVE and writes and _is_empty(rows) else None
+        self._cache = seen_cache(begins_empty=writes and _is_empty(rows))
 
     def row(self, key: bytes) -> SeenRow | None:
         """Return the row of a URL; None if it is new."""
-        row = self._young.get(key)
-        return row if row is not None else self._colder([key]).get(key)
+        return self.rows([key])[0]
 
     def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
         """Return the row of each URL, in order; None if it is new."""
-        found = [*map(self._young.get, keys)]
-        cold = [key for key, row in zip(keys, found, strict=True) if row is None]
-        if not (cold and (met := self._colder(cold))):
-            return found
-        return [row if row is not None else met.get(key) for key, row in zip(keys, found, strict=True)]
-
-    def _colder(self, keys: list[bytes]) -> dict[bytes, SeenRow]:
-        """Return the rows that are not in the young generation, by key, and put them there; new URLs have none."""
-        if self._met is not None:
-            keys = [keys[at] for at in self._met.among(keys)]
-        found = {key: row for key in keys if (row := self._old.get(key)) is not None}
-        if rest := [key for key in keys if key not in found]:
-            for key, value in zip(rest, self._rows.get_many(SEEN, rest), strict=True):
+        found, unread = self._cache.rows(keys)
+        if unread:
+            for at, value in zip(unread, self._rows.get_many(SEEN, [keys[at] for at in unread]), strict=True):
                 if value is not None:
-                    found[key] = unpack_seen(value)
-        for key, row in found.items():
-            self._keep(key, row)
+                    found[at] = self._cache.keep(keys[at], value)
         return found
-
-    def _keep(self, key: bytes, row: SeenRow) -> None:
-        if len(self._young) >= _GENERATION:
-            self._young, self._old = {}, self._young
-        self._young[key] = row
 
     def add(self, url: CrawlURL, state: State, reason: Reason | None, now: float, worth: int = 0) -> int:
         """Make a new URL known; returns its sequence number. Its key must not be known."""
-        assert url.key not in self._young, f"{url.text} is known: {self._young[url.key]}"
+        assert self.row(url.key) is None, f"{url.text} is known"
         seq = self._rows.take_seq()
         row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0, worth)
         self._put_new(url.key, row)
         self._urls.add(seq, [url.text], [url.key], url.via, now)
         self._rows.counters.add(_COUNTER[state])
-        self._keep(url.key, row)
         return seq
 
     def add_links(self, links: LinkBatch, at: slice, state: State, worth: int, now: float) -> int:
@@ -93,12 +64,10 @@ class SeenSet:
         None of their keys may be known. Their rows are not cached: few are read soon.
         """
         keys, depths = links.keys[at], links.site_depths[at]
-        assert not any(map(self._young.__contains__, keys)), "a new link is known"
         first = self._rows.take_seq(len(keys))
         like = SeenRow(state, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
         self._rows.put_many(SEEN, pack_new(keys, depths, like))
-        if self._met is not None:
-            self._met.add([*keys])
+        self._cache.add(keys)
         self._urls.add(first, links.texts[at], keys, links.source.key, now)
         self._rows.counters.add(_COUNTER[state], len(keys))
         return first
@@ -111,9 +80,10 @@ class SeenSet:
         self._rows.counters.add(_COUNTER[row.state])
 
     def _put_new(self, key: bytes, row: SeenRow) -> None:
-        self._rows.put(SEEN, key, pack_seen(row))
-        if self._met is not None:
-            self._met.add([key])
+        value = pack_seen(row)
+        self._rows.put(SEEN, key, value)
+        self._cache.add([key])
+        self._cache.keep(key, value)
 
     def update(self, key: bytes, row: SeenRow) -> None:
         """Replace the row of a URL; its number never changes."""
@@ -123,8 +93,9 @@ class SeenSet:
         if old.state is not row.state:
             self._rows.counters.add(_COUNTER[old.state], -1)
             self._rows.counters.add(_COUNTER[row.state])
-        self._rows.put(SEEN, key, pack_seen(row))
-        self._keep(key, row)
+        value = pack_seen(row)
+        self._rows.put(SEEN, key, value)
+        self._cache.keep(key, value)
 
     def settle(self, key: bytes, state: State, reason: Reason | None = None) -> None:
         """Set the state and reason of a known URL, by the current visit."""

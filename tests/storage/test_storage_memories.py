@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from one_site import SITE
 
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
-from thresher.crawler.native import NATIVE, native
 from thresher.storage.store import Store
 from thresher.storage.tables import memory as memory_module
 from thresher.storage.tables.bloom import BloomFilter
@@ -129,19 +127,6 @@ def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() ->
         met.add(b"%d" % n)
     assert all(b"%d" % n in met for n in range(70_000))
     assert sum(b"%d" % n in met for n in range(70_000, 80_000)) < 1_000
-
-
-@pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
-@pytest.mark.parametrize(("most", "wrong"), [(2, 2_000), (1, 20_000)])
-def test_keys_are_never_taken_for_new_and_more_new_ones_for_met_once_all_bitmaps_are_full(most: int, wrong: int) -> None:
-    """Mutations: one bitmap more than allowed; the older bitmaps are not looked at; a position is off by one."""
-    keys = [b"the site" + blake2b(b"%d" % n, digest_size=8).digest() for n in range(320_000)]
-    met = native.KeyFilter(most)
-    met.add(keys[:150_000])
-    met.add(keys[150_000:300_000])
-    assert met.among(keys[299_000:300_000]) == [*range(1_000)] == met.among(keys[:1_000])
-    assert met.among([keys[0], b"the site" + bytes(8), keys[1]]) in ([0, 2], [0, 1, 2])
-    assert wrong // 8 < len(met.among(keys[300_000:])) < wrong
 
 
 def test_a_memory_that_began_empty_reads_nothing_for_what_it_never_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,12 @@ from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.urls import Urls
 
 
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let caches keep four rows, in Python two to four."""
+    monkeypatch.setattr("thresher.storage.tables.seen_cache._SET_BITS", 0)
+    monkeypatch.setattr("thresher.storage.tables.seen_cache._GENERATION", 2)
+
+
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 400)), min_size=1, max_size=40), st.booleans(), st.integers(0, 31))
 @settings(max_examples=30, deadline=None)
 def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tuple[int, int]], is_redirect: bool, worth: int) -> None:
@@ -83,7 +89,7 @@ def test_a_set_that_began_empty_reads_nothing_for_new_urls_and_one_that_goes_on_
     """
     names = [f"{n}......." for n in range(9)]  # a key's last bytes count: they differ
     keys, new = [url(name).key for name in names], [url(f"{n}new....").key for n in range(10, 70)]
-    monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 1)
+    few_rows(monkeypatch)
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
         seen = store.tables.seen
         seen.add(url(names[0]), State.QUEUED, None, 0.0)
@@ -91,6 +97,7 @@ def test_a_set_that_began_empty_reads_nothing_for_new_urls_and_one_that_goes_on_
         texts, hosts, sites = [url(name).text for name in names[2:]], ["https://a.example"] * 7, ["a.example"] * 7
         links = LinkBatch(url(names[0]), texts, hosts, sites, keys[2:], [1] * 7)
         seen.add_links(links, slice(0, 7), State.QUEUED, 0, 0.0)
+        assert None not in seen.rows(keys[2:])  # these take the place of the first two
         assert None not in seen.rows(keys)
         with monkeypatch.context() as patched:
             if NATIVE:
@@ -118,8 +125,8 @@ def test_a_url_is_never_added_twice(store: Store) -> None:
 
 
 def test_the_hot_rows_never_outlive_an_update(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Law: with a cache of two rows the seen set answers as with none."""
-    monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 2)
+    """Law: with a cache of few rows the seen set answers as with none."""
+    few_rows(monkeypatch)
     names = [f"u{n}" for n in range(7)]
     for name in names:
         store.tables.seen.add(url(name), State.QUEUED, None, 0.0)
