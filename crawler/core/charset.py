@@ -118,6 +118,7 @@ def _prescan(body: bytes) -> str:
     return ""
 
 
+@lru_cache(maxsize=256)  # the pages of a site have the same tag
 def _meta_charset(inside: bytes) -> str:
     """Return the charset that a `<meta>` names; a charset that is no superset of ASCII is ignored, since the tag itself is in ASCII."""
     found: dict[bytes, bytes] = {}

@@ -6,6 +6,7 @@ since `seen` has the sites of both ends: storage/graph.py marks them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
@@ -24,8 +25,8 @@ class Links:
 
     def put(self, seqs: Iterable[int]) -> None:
         """Store the targets of the current visit; numbers below 1 belong to URLs without a row, and are left out."""
-        known = sorted({seq for seq in seqs if seq > 0})
-        if known:
+        known = sorted(set(seqs))
+        if known := known[bisect_left(known, 1) :]:
             self._rows.put(LINKS, pack_u64(self._rows.visit), pack_links(known))
 
     def read(self, visit: int) -> list[int]:

@@ -50,8 +50,8 @@ class SeenSet:
 
     def add(self, url: CrawlURL, state: State, reason: Reason | None, now: float, worth: int = 0) -> int:
         """Make a new URL known; returns its sequence number. Its key must not be known."""
-        assert self.row(url.key) is None, f"{url.text} is known"
         seq = self._rows.take_seq()
+        assert self.row(url.key) is None, f"{url.text} is known"
         row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0, worth)
         self._put_new(url.key, row)
         self._urls.add(seq, [url.text], [url.key], url.via, now)
