@@ -41,6 +41,7 @@ from thresher.crawler.core.errors import DiskError, ThresherError
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.ending import Ending
 from thresher.crawler.error_log import divert, log_to
+from thresher.crawler.process.huge_pages import HugePages
 from thresher.crawler.process.leaving import leave
 from thresher.crawler.status import AgentOrder, Status, usage
 from thresher.storage.faults import address_space_in_words, as_ours, is_ours
@@ -54,6 +55,7 @@ _PR_SET_PDEATHSIG = 1
 # looks only if something leaks cycles. With 3,000 in place of a million it found nothing, and took a fortieth of a page's time.
 _COLLECTED_AFTER = (1_000_000, 1_000, 1_000)
 _SWITCH_S = 0.0001  # seconds that a thread waits for the interpreter's lock: the writer needs it often, and unwritten rows take memory
+_HUGE_PAGES_S, _HUGE_PAGES_EVERY_S = 0.002, 0.25  # seconds: for so long the loop may stand still so often
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(AgentOrder).decode
 
@@ -145,6 +147,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, _signalled, agent, number)
     tune_interpreter()
+    loop.call_later(_HUGE_PAGES_EVERY_S, _use_huge_pages, HugePages())
     sampler = Sampler() if stages is not None else None
     if sampler is not None:
         sampler.start()
@@ -155,6 +158,12 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
             sampler.stop()
             sampler.write(stages, writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
         await agent.close()
+
+
+def _use_huge_pages(pages: HugePages) -> None:
+    """Put a little of the memory on huge pages, and go on with that while the loop runs. A short crawl does not pay for all of it."""
+    pages.go_on(_HUGE_PAGES_S)
+    asyncio.get_running_loop().call_later(_HUGE_PAGES_EVERY_S, _use_huge_pages, pages)
 
 
 def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> Team | None:
