@@ -290,11 +290,19 @@ class SampleChecks(Requests, ABC):
             samples.close(self._memory, self._queue, self._state, self._state.sample_at, Finding.UNCLEAR)
 
     def _confirmed(self, at: int) -> Effects:
-        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
+        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not.
+
+        If no older page was fetched again until now, the oldest sample is, before this one is judged: a host's first walls may stand before
+        it has canaries.
+        """
         state = self._state
-        if not state.watched_until and min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
-            return self._closed(Finding.UNCLEAR)
-        return self._bad_sample()
+        older = samples.older(self._memory, self._queue, state.sample_at)
+        if state.watched_until or at < state.sample_at or Finding.SAME in older.values():
+            return self._bad_sample()
+        if older and not any(older.values()):
+            state.near = [min(older), state.sample_at, *state.near]
+            return self._clear_next()
+        return self._closed(Finding.UNCLEAR)
 
     def _bad_sample(self) -> Effects:
         """Queue again what was answered around a sample, while the host is well."""
