@@ -14,7 +14,7 @@ from thresher.crawler.core.effects import FetchAgain, Request, Void
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, copies, records, samples, vocabulary, watch
+from thresher.filters.canary import answers, behind, copies, records, samples, vocabulary, watch
 from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says, shows_less
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
@@ -103,7 +103,9 @@ class Requests:
             watch.doubt(memory, queue, state)
             return self._again(samples.since(memory, queue, state.good_at))
         if state.has_met_wall:
-            return self._again([key for key, one in records.suspects(memory, queue).items() if one.token in state.failed])
+            suspects = records.suspects(memory, queue)
+            met = [key for key, one in suspects.items() if one.token in state.failed]
+            return self._again(behind.with_redirects(memory, queue, suspects, met))
         if one is not None and state.shown is not None and watch.is_on(state) and one.is_proved:
             one.before, one.n_failed, state.renewed_after = (one.token, one.look, one.at), 0, state.good_at
             one.token, one.look, one.at = state.failed[0], state.shown, state.n_answers

@@ -323,3 +323,21 @@ def test_the_oldest_sample_is_fetched_before_a_page_older_than_the_canaries_is_j
         n = int(requests[0].url.rpartition("/")[2])
     assert (key(8) in again) == (oldest == "itself")
     assert key(40) not in again
+
+
+@pytest.mark.parametrize("is_redirect", [True, False])
+def test_what_redirected_to_the_page_of_a_wall_is_fetched_again_with_it(*, is_redirect: bool) -> None:
+    """A login form was known as a wall's page; a wall that redirects to it fell unseen, and only the addresses of the form were fetched
+    again: four weeks of a calendar were lost. Mutations: no redirect is, beside a good canary or after it; a page that named it is.
+    """
+    memory, state = DictMemory(), HostState(20, 9, good_at=18, stage=Stage.FIRST, watched_until=99)
+    host(memory, state)
+    records.note_wall(memory, QUEUE, b"Plogin..")
+    for n, token in ((5, b"R/login." if is_redirect else b"P0000005"), (6, b"Plogin..")):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", token, 3), HostState(n))
+        records.put_suspect(memory, QUEUE, key(n), SuspectAnswer(token, key(5) if n == 6 else b"", 0, n + 13))
+    expected = (key(6), key(5)) if is_redirect else (key(6),)
+    assert behind.of_wall(memory, QUEUE, HostState(40, failed=[b"Plogin.."]))[0] == expected
+    asked(memory, 0, look(1000), b"Plogin..", n_links=0)
+    effects = asked(memory, 1, look(100), b"Ppage001")
+    assert [one.keys for one in effects if isinstance(one, FetchAgain)] == [expected]
