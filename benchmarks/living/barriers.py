@@ -7,6 +7,7 @@ given.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ class Kind(StrEnum):
 
 LOGIN_PATH = "/login"
 SESSION = "sid"
-RETRY_AFTER_S = 2
+_RETRY_AFTER_S = 2.0
 _OPEN = (25, 70)  # requests between two walls: least, most
 _STANDS = (10, 40)  # requests that a wall answers: least, most
 _LONGEST_S = 5.0
@@ -100,6 +101,7 @@ class Schedule:
     seed: int
     now: Callable[[], float]  # seconds
     kinds: Sequence[Kind] = tuple(Kind)
+    pace: int = 1  # walls stand for a part of their time: one of so many
     rng: random.Random = field(init=False)
     standing: Kind | None = None
     _left: int = 0  # requests
@@ -114,7 +116,7 @@ class Schedule:
         """Return the wall that answers this request, None for the site itself. Each kind comes once before any comes again."""
         if not self.kinds:
             return None
-        is_over = self.standing is not None and self.now() - self._since > _LONGEST_S
+        is_over = self.standing is not None and self.now() - self._since > _LONGEST_S / self.pace
         if self._left <= 0 or is_over:
             self._turn()
         self._left -= 1
@@ -129,16 +131,17 @@ class Schedule:
         self.standing, self._left, self._since = self._to_come.pop(), self.rng.randint(*_STANDS), self.now()
 
 
-def instead(kind: Kind, path: str, rng: random.Random) -> ProxyAnswer | None:
+def instead(kind: Kind, path: str, rng: random.Random, pace: int = 1) -> ProxyAnswer | None:
     """Return the answer of a wall that does not ask the site; None for a kind that changes the site's own answer.
 
     Args:
         kind: Of the wall.
         path: That is asked for, with its query.
         rng: Draws sessions and numbers.
+        pace: Part of the time that a client is told to wait: one of so many.
     """
     page = {"Content-Type": "text/html; charset=utf-8"}
-    timed = page | {"Retry-After": str(RETRY_AFTER_S)}
+    timed = page | {"Retry-After": str(math.ceil(_RETRY_AFTER_S / pace))}
     match kind:
         case Kind.LOGIN_REDIRECT if not path.startswith(LOGIN_PATH):
             return ProxyAnswer(302, page | {"Location": f"{LOGIN_PATH}?next={path}"}, b"", is_wall=True)

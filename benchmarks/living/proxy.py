@@ -37,7 +37,7 @@ class Walls:
 
     def instead(self, kind: Kind, path: str) -> ProxyAnswer | None:
         with self._lock:
-            return instead(kind, path, self._schedule.rng)
+            return instead(kind, path, self._schedule.rng, self._schedule.pace)
 
     def change(self, kind: Kind | None, name: str, html: str) -> str:
         """Return a page as the wall changes it, or as it is."""
@@ -49,9 +49,9 @@ class Walls:
 
 
 @contextmanager
-def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
+def walled(place: Place, seed: int, kinds: list[Kind], pace: int = 1) -> Iterator[Walls]:
     """Run the proxy at the place's port until the block ends; the server listens at its own port."""
-    walls = Walls(Schedule(seed, time.monotonic, kinds))
+    walls = Walls(Schedule(seed, time.monotonic, kinds, pace))
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

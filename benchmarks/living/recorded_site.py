@@ -1,17 +1,20 @@
 """A recorded site as a server: it answers what the site's software answered when it was recorded (recordings.py), at the same addresses.
 
-A URL that was not recorded is answered 404: what only filters ask for, and what lies beyond the limits of the recorded crawl.
+A URL that was not recorded is answered 404: what only filters ask for, and what lies beyond the limits of the recorded crawl. What the
+site's sitemaps announced stands in one at /sitemap.xml, since sitemaps are not recorded.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
 
 from benchmarks.living.apache import Place
 from benchmarks.living.barriers import ProxyAnswer
@@ -21,6 +24,8 @@ from benchmarks.living.site import Site
 from benchmarks.support.handler_server import serving
 from benchmarks.support.ports import free_port
 
+_SITEMAP = "/sitemap.xml"
+_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
 _NOT_RECORDED = ProxyAnswer(404, {"Content-Type": "text/html; charset=utf-8"}, b"<html><body>Not Found</body></html>")
 
 
@@ -61,6 +66,19 @@ def _answers(store: Path) -> dict[str, ProxyAnswer]:
     for line in thresher("export", str(store), "--what", "redirects", "--fields", "url,to,status").splitlines():
         row = json.loads(line)
         found[_where(row["url"])] = ProxyAnswer(row["status"], {"Location": row["to"]}, b"")
+    for host, urls in _announced(store).items():
+        listed = "".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
+        found.setdefault(f"{host}{_SITEMAP}", ProxyAnswer(200, {"Content-Type": "application/xml"}, _URLSET.format(listed).encode()))
+    return found
+
+
+def _announced(store: Path) -> dict[str, list[str]]:
+    """Return host → URLs that were found in sitemaps."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for line in thresher("export", str(store), "--what", "urls", "--fields", "url,purpose").splitlines():
+        row = json.loads(line)
+        if row["purpose"] == "announced":
+            found[urlsplit(row["url"]).netloc].append(row["url"])
     return found
 
 

@@ -1,5 +1,6 @@
 """Walls before living sites: `python -m benchmarks.living walls [SITE…] [--seed N] [--set KEY=VALUE]… [--filters SET] [--kinds K,…]`
-(`--no-plain`: leave out the crawl without filters; `--recorded DIR`: stand before recordings in place of the software).
+(`--no-plain`: leave out the crawl without filters; `--recorded DIR`: stand before recordings in place of the software; `--pace N`: walls
+stand, and crawls wait for them, an N-th of their time).
 
 Three sites (mediawiki, forum, listings, or those named) are crawled plainly without walls, then, through a proxy that puts up walls at
 times drawn from the seed, plainly and with the default configuration (or what --set and --filters make of it). Each wall falls after
@@ -39,7 +40,6 @@ AFTERMATH = "aftermath"
 NEVER_SHOWN = "never shown"
 _OFTEN = 8  # requests
 _DEFAULT = ("mediawiki", "forum", "listings")
-_PATIENCE = ("limits.max_wait=60", "politeness.backoff_initial=1", "politeness.backoff_max=5")
 _EXAMPLES = 3
 
 
@@ -59,9 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-walls-")))
         n_lost = sum(
             [
-                before_recording(site, options.recorded, keep, settings, options.seed, kinds)
+                before_recording(site, options.recorded, keep, settings, options.seed, kinds, pace=options.pace)
                 if options.recorded
-                else measure(site, keep, settings, options.seed, kinds, with_plain=not options.no_plain)
+                else measure(site, keep, settings, options.seed, kinds, with_plain=not options.no_plain, pace=options.pace)
                 for site in sites
             ]
         )
@@ -82,39 +82,57 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
     parser.add_argument("--no-plain", action="store_true", help="leave out the crawl through walls without filters")
     parser.add_argument("--recorded", type=Path, metavar="DIR", help="recordings, by `python -m benchmarks.living record DIR`")
+    parser.add_argument("--pace", type=int, default=1, metavar="N", help="walls and waits for them last an N-th of their time (1)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave sites and stores there")
     return parser.parse_args(arguments)
 
 
-def measure(site: Site, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, with_plain: bool = True) -> int:
+def measure(
+    site: Site, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, with_plain: bool = True, pace: int = 1
+) -> int:
     """Serve a site behind walls; return what the crawl with filters lost."""
     with served(site, directory, is_fronted=True) as place:
-        return through(site, place, directory, settings, seed, kinds, with_plain=with_plain)
+        return through(site, place, directory, settings, seed, kinds, with_plain=with_plain, pace=pace)
 
 
-def before_recording(site: Site, directory: Path, keep: Path, settings: Sequence[str], seed: int, kinds: list[Kind]) -> int:
+def before_recording(
+    site: Site, directory: Path, keep: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, pace: int = 1
+) -> int:
     """Serve a recording behind walls; return what the crawl with filters lost."""
     recording = recorded(directory, [site.name])[site.name]
     print(f"\n{site.name}, recorded: {site.about}\nwithout walls: {len(recording.requests):,} requests", flush=True)
-    with served_again(site, directory / site.name, keep) as place, walled(place, seed, kinds) as walls:
-        found = _shown(crawl_as(site, place, keep / f"{site.name}-walls-filters", (*_PATIENCE, *settings)))
+    with served_again(site, directory / site.name, keep) as place, walled(place, seed, kinds, pace) as walls:
+        found = _shown(crawl_as(site, place, keep / f"{site.name}-walls-filters", (*_patience(pace), *settings)))
     return _told(recording.run, run_of(found, never), recording.clusters, found.states, walls.met, "filters")
 
 
 def through(
-    site: Site, place: Place, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, with_plain: bool = True
+    site: Site,
+    place: Place,
+    directory: Path,
+    settings: Sequence[str],
+    seed: int,
+    kinds: list[Kind],
+    *,
+    with_plain: bool = True,
+    pace: int = 1,
 ) -> int:
     """Crawl a site that is served already, without walls and through them; print; return what the crawl with filters lost."""
     n_lost = 0
     is_empty = site.empty(place.directory) if site.empty else never
     with walled(place, seed, []):
-        base = crawl_as(site, place, directory / f"{site.name}-plain", (*_PATIENCE, *enforced(())))
+        base = crawl_as(site, place, directory / f"{site.name}-plain", (*_patience(pace), *enforced(())))
     print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)
     for name, own in ((("plain", enforced(())),) if with_plain else ()) + (("filters", settings),):
-        with walled(place, seed, kinds) as walls:
-            found = _shown(crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own)))
+        with walled(place, seed, kinds, pace) as walls:
+            found = _shown(crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_patience(pace), *own)))
         n_lost = _told(run_of(base, is_empty), run_of(found, is_empty), clusters(base), found.states, walls.met, name)
     return n_lost
+
+
+def _patience(pace: int) -> tuple[str, ...]:
+    """Return the settings by which a crawl waits for walls no longer than they stand."""
+    return "limits.max_wait=60", f"politeness.backoff_initial={1 / pace:.3f}", f"politeness.backoff_max={5 / pace:.3f}"
 
 
 def _shown(crawl: Crawl) -> Crawl:

@@ -16,7 +16,7 @@ from typing import Final
 from thresher.crawler.core.ports import Memory
 from thresher.filters.canary import records, samples, vocabulary, watch
 from thresher.filters.canary.records import HostState, SuspectAnswer
-from thresher.filters.canary.sighting import is_error, is_page
+from thresher.filters.canary.sighting import is_error, is_page, is_redirect
 from thresher.filters.canary.vocabulary import Speech
 
 _BY_CHANCE: Final = 2  # answers between two strange ones that use the host's words by chance, at most
@@ -63,7 +63,13 @@ def of_wall(memory: Memory, queue: bytes, state: HostState) -> tuple[tuple[bytes
         return tuple(_foreign(answers) if is_foreign else answers), set(alike)
     tokens = of_canary | {token for token in alike if token[:1] in (b"C", b"F")}
     walls = {key for key, one in answers.items() if one.token in tokens and one.token}
-    return tuple(key for key in sorted(walls) if answers[key].via not in walls), tokens
+    return with_redirects(memory, queue, answers, [key for key in sorted(walls) if answers[key].via not in walls]), tokens
+
+
+def with_redirects(memory: Memory, queue: bytes, answers: Mapping[bytes, SuspectAnswer], keys: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return the URLs of a wall's answers, and those that redirected there: it may have been the wall that did, to its login form."""
+    via = {answers[key].via for key in keys} - {b"", *keys}
+    return (*keys, *sorted(key for key in via if is_redirect(samples.last_shown(memory, queue, key))))
 
 
 def _foreign(answers: Mapping[bytes, SuspectAnswer]) -> list[bytes]:

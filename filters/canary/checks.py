@@ -14,7 +14,7 @@ from thresher.crawler.core.effects import FetchAgain, Request, Void
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, copies, records, samples, vocabulary, watch
+from thresher.filters.canary import answers, behind, copies, records, samples, vocabulary, watch
 from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says, shows_less
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
@@ -103,7 +103,9 @@ class Requests:
             watch.doubt(memory, queue, state)
             return self._again(samples.since(memory, queue, state.good_at))
         if state.has_met_wall:
-            return self._again([key for key, one in records.suspects(memory, queue).items() if one.token in state.failed])
+            suspects = records.suspects(memory, queue)
+            met = [key for key, one in suspects.items() if one.token in state.failed]
+            return self._again(behind.with_redirects(memory, queue, suspects, met))
         if one is not None and state.shown is not None and watch.is_on(state) and one.is_proved:
             one.before, one.n_failed, state.renewed_after = (one.token, one.look, one.at), 0, state.good_at
             one.token, one.look, one.at = state.failed[0], state.shown, state.n_answers
@@ -290,11 +292,19 @@ class SampleChecks(Requests, ABC):
             samples.close(self._memory, self._queue, self._state, self._state.sample_at, Finding.UNCLEAR)
 
     def _confirmed(self, at: int) -> Effects:
-        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not."""
+        """Learn from a good canary, kept at the `at`-th answer, that a sample has become another page while older ones have not.
+
+        If no older page was fetched again until now, the oldest sample is, before this one is judged: a host's first walls may stand before
+        it has canaries.
+        """
         state = self._state
-        if not state.watched_until and min(at, samples.first_same(self._memory, self._queue)) >= state.sample_at:
-            return self._closed(Finding.UNCLEAR)
-        return self._bad_sample()
+        older = samples.older(self._memory, self._queue, state.sample_at)
+        if state.watched_until or at < state.sample_at or Finding.SAME in older.values():
+            return self._bad_sample()
+        if older and not any(older.values()):
+            state.near = [min(older), state.sample_at, *state.near]
+            return self._clear_next()
+        return self._closed(Finding.UNCLEAR)
 
     def _bad_sample(self) -> Effects:
         """Queue again what was answered around a sample, while the host is well."""

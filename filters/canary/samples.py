@@ -170,9 +170,9 @@ def sample_at(memory: Memory, queue: bytes, at: int) -> Sample | None:
     return None if value is None else _SAMPLE_ROWS.decode(value)
 
 
-def first_same(memory: Memory, queue: bytes) -> int:
-    """Return the number of the oldest sample that has shown the same again; more than there are answers if none has."""
-    return min((at for at, sample in _all(memory, queue) if sample.found is Finding.SAME), default=1 << 62)
+def older(memory: Memory, queue: bytes, than: int) -> dict[int, Finding]:
+    """Return what the samples before an answer have shown, by their numbers, the oldest first."""
+    return {at: sample.found for at, sample in _all(memory, queue) if at < than}
 
 
 def is_other(sample: Sample, token: bytes, look: Look | None, n_links: int) -> bool:

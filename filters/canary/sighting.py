@@ -122,6 +122,11 @@ def is_error(token: bytes) -> bool:
     return token[:1] in (b"C", b"E", b"F", b"R", b"T")
 
 
+def is_redirect(token: bytes) -> bool:
+    """Return whether a token is one of redirects."""
+    return token[:1] == b"R"
+
+
 def is_page(token: bytes) -> bool:
     """Return whether a token is one of pages."""
     return bool(token) and not is_error(token)

@@ -74,7 +74,7 @@ class PendingFetch(msgspec.Struct, array_like=True):
     key: bytes  # the URL's 8
     forms: list[str]
     spelled: str = ""  # its pattern with all its words (patterns.py), from which the others are made anew; "" in old stores
-    cost: int = 1  # fetches that it counts for
+    cost: int = 1  # usual pages that cost as many bytes
 
 
 class LinkSource(msgspec.Struct, array_like=True):

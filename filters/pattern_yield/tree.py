@@ -34,6 +34,7 @@ from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
+from thresher.filters.evidence.cost import counts_for
 from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
 from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms, more_general, parse, parts_of, spelled
@@ -73,9 +74,7 @@ class Tree:
 
     def __init__(self, memory: Memory, site: bytes, rule: HoldRule) -> None:
         """Read what a site's patterns share; the site is given by 8 bytes, and the rule decides when a pattern is barren."""
-        self._memory = memory
-        self.site = site
-        self._rule = rule
+        self._memory, self.site, self._rule = memory, site, rule
         first = first_pages(memory, site)
         self.head = first.head
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
@@ -186,7 +185,7 @@ class Tree:
         head.run_length += 1
         head.run_forms = [form for form in head.run_forms if form in texts]
         if specific.text == fetch.text:
-            self._teach(texts, False, cost=head.usual.cost(fetch.n_bytes))
+            self._teach(texts, False, cost=counts_for(head.usual.cost(fetch.n_bytes)))
             return
         head.pending.append(PendingFetch(fetch.key[8:], texts, spelled(fetch.parts), head.usual.cost(fetch.n_bytes)))
         if head.run_length >= RUN:
@@ -218,7 +217,8 @@ class Tree:
         for entry in pending:
             self.load(entry.forms)
             self._known[entry.forms[0]].text = self.head.run_text
-            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None, cost=entry.cost)
+            n_named = source.n_waiting if (source := self._source(self.site + entry.key)) else 0
+            self._teach(entry.forms, False, is_open=n_named > 0, cost=counts_for(entry.cost, n_named))
 
     def _begin(self, pattern: Pattern) -> None:
         """Let a pattern without fetches, one of whose words has become a literal, go on from the one without it if that shows the same."""

@@ -44,6 +44,19 @@ def test_a_wall_that_nobody_comes_to_falls_with_time() -> None:
     assert schedule.next() is None
 
 
+def test_walls_of_a_faster_pace_stand_and_are_waited_for_a_part_of_their_time() -> None:
+    now = [0.0]
+    for pace, stands in ((1, True), (4, False)):
+        now[0] = 0.0
+        schedule = Schedule(1, lambda: now[0], [Kind.LIMIT], pace)
+        while schedule.next() is None:
+            pass
+        now[0] = 2.0
+        assert (schedule.next() is not None) == stands
+    answers = [instead(Kind.LIMIT_TIMED, "/", random.Random(1), pace) for pace in (1, 2, 7)]
+    assert [answer and answer.headers["Retry-After"] for answer in answers] == ["2", "1", "1"]
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_a_wall_answers_by_itself_or_changes_what_the_site_answers(kind: Kind) -> None:
     answer, html = instead(kind, "/3", random.Random(1)), page(3)
@@ -119,9 +132,9 @@ def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, c
 
 
 def test_a_recorded_site_answers_as_it_did_and_walls_stand_before_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Mutations: redirects and queries were not answered; what is not recorded was answered 200."""
+    """What only its sitemap announced was lost. Mutations: redirects and queries were not answered; what is not recorded was 200."""
     with forking_commands():
-        with serving_tiny(tmp_path) as place:
+        with serving_tiny(tmp_path, has_sitemap=True) as place:
             record(SITE, place, tmp_path)
         with served_again(SITE, tmp_path / SITE.name, tmp_path / "again") as again:
             connection = HTTPConnection(again.address, again.own_port, timeout=600)
@@ -131,5 +144,5 @@ def test_a_recorded_site_answers_as_it_did_and_walls_stand_before_it(tmp_path: P
                 assert (response.status, response.read() == page(3).encode()) == (status, status == 200)
             connection.close()
         assert again.port == place.port
-        assert before_recording(SITE, tmp_path, tmp_path / "walls", [], 3, [Kind.VARIANTS]) == 0
-    assert " behind walls; lost 0 of 16" in capfd.readouterr().out
+        assert before_recording(SITE, tmp_path, tmp_path / "walls", [], 3, [Kind.VARIANTS], pace=2) == 0
+    assert " behind walls; lost 0 of 17" in capfd.readouterr().out

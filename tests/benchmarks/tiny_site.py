@@ -14,6 +14,7 @@ from benchmarks.support.handler_server import serving
 from benchmarks.support.ports import free_port
 
 N_PAGES = 16
+ANNOUNCED = "/99"  # a page that only the sitemap names, if there is one
 ADDRESS = "127.0.8.99"
 
 
@@ -28,13 +29,19 @@ SITE = Site(
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    has_sitemap = False
 
     def do_GET(self) -> None:
         name = urlsplit(self.path).path.strip("/")
         is_there = name.isdigit() and int(name) < N_PAGES and "sid=" not in self.path  # sessions are the proxy's, and stay there
-        body = page(int(name)).encode() if is_there else b"not here"
+        body, media_type = page(int(name)).encode() if is_there else b"not here", "text/html; charset=utf-8"
+        if self.has_sitemap and self.path == ANNOUNCED:
+            is_there, body = True, page(99).encode()
+        if self.has_sitemap and self.path == "/sitemap.xml":
+            listed = f"<url><loc>http://{self.headers['Host']}{ANNOUNCED}</loc></url>"
+            is_there, body, media_type = True, f"<urlset>{listed}</urlset>".encode(), "application/xml"
         self.send_response(200 if is_there else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -52,8 +59,9 @@ def page(number: int) -> str:
 
 
 @contextmanager
-def serving_tiny(directory: Path, *, is_fronted: bool = False) -> Iterator[Place]:
+def serving_tiny(directory: Path, *, is_fronted: bool = False, has_sitemap: bool = False) -> Iterator[Place]:
     """Serve the site until the block ends.    is_fronted: at `own_port`, so that a proxy can stand at the place's port"""
+    handler = type("_Sitemap", (_Handler,), {"has_sitemap": has_sitemap})
     place = Place(directory, ADDRESS, free_port(ADDRESS), free_port(ADDRESS) if is_fronted else 0)
-    with serving(_Handler, ADDRESS, place.listens):
+    with serving(handler, ADDRESS, place.listens):
         yield place

@@ -292,3 +292,52 @@ def test_a_wall_of_nine_answers_meets_a_sample_on_a_host_of_two_thousand_pages()
         samples.note(memory, replace(seen, sample=look(n)) if is_sample else seen, state)
     at = [n for n in range(1, 2_001) if samples.sample_at(memory, QUEUE, n) is not None]
     assert max(later - earlier for earlier, later in itertools.pairwise(at)) <= 9
+
+
+@pytest.mark.parametrize("oldest", ["itself", "changed"])
+def test_the_oldest_sample_is_fetched_before_a_page_older_than_the_canaries_is_judged(oldest: str) -> None:
+    """A wall was among a host's first answers, before it had canaries: its sample proved nothing, and seven pages of a repository behind it
+    were lost. Mutations: a sample without an older page that is as it was proves nothing at once; it always does.
+    """
+    memory, state = DictMemory(), HostState(60, 40, is_drained=True)
+    host(memory, state)
+    for slot, one in records.candidates(memory, QUEUE).items():
+        one.at = 50
+        records.put_candidate(memory, QUEUE, slot, one)
+    for n in range(1, 61):
+        state.n_answers = n
+        seen = Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3, sample=look(1_000 * n) if n in (4, 8, 40) else None, n_links=9)
+        samples.note(memory, seen, state)
+    state.stage, state.sample_at = Stage.SAMPLE, 8
+    records.write_state(memory, QUEUE, state)
+    effects: tuple[Effect, ...] = ()
+    own = {0: (look(0), b"Ppage000"), 1: (look(100), b"Ppage001"), 8: (look(77), b"Pother..")}
+    shows = own | {4: (look(4_000), b"P0000004") if oldest == "itself" else (look(55), b"Pnews...")}
+    n, again = 8, []
+    while True:
+        effects = asked(memory, n, *shows.get(n, (look(1_000 * n), b"P%07d" % n)))
+        again += [at for one in effects if isinstance(one, FetchAgain) for at in one.keys]
+        requests = [one for one in effects if isinstance(one, Request)]
+        if not requests:
+            break
+        n = int(requests[0].url.rpartition("/")[2])
+    assert (key(8) in again) == (oldest == "itself")
+    assert key(40) not in again
+
+
+@pytest.mark.parametrize("is_redirect", [True, False])
+def test_what_redirected_to_the_page_of_a_wall_is_fetched_again_with_it(*, is_redirect: bool) -> None:
+    """A login form was known as a wall's page; a wall that redirects to it fell unseen, and only the addresses of the form were fetched
+    again: four weeks of a calendar were lost. Mutations: no redirect is, beside a good canary or after it; a page that named it is.
+    """
+    memory, state = DictMemory(), HostState(20, 9, good_at=18, stage=Stage.FIRST, watched_until=99)
+    host(memory, state)
+    records.note_wall(memory, QUEUE, b"Plogin..")
+    for n, token in ((5, b"R/login." if is_redirect else b"P0000005"), (6, b"Plogin..")):
+        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", token, 3), HostState(n))
+        records.put_suspect(memory, QUEUE, key(n), SuspectAnswer(token, key(5) if n == 6 else b"", 0, n + 13))
+    expected = (key(6), key(5)) if is_redirect else (key(6),)
+    assert behind.of_wall(memory, QUEUE, HostState(40, failed=[b"Plogin.."]))[0] == expected
+    asked(memory, 0, look(1000), b"Plogin..", n_links=0)
+    effects = asked(memory, 1, look(100), b"Ppage001")
+    assert [one.keys for one in effects if isinstance(one, FetchAgain)] == [expected]

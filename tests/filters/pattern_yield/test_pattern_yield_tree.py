@@ -25,12 +25,21 @@ def test_a_login_form_with_return_addresses_is_held_after_a_dozen_fetches() -> N
     assert set(site.held.values()) == {"a.example/login?return=<w>"}
 
 
-def lists_before_the_first_is_held(page_kib: int, list_kib: int) -> int:
-    """Tell pages and lists by turns, the lists all of one text, until a list is held; return how many were fetched."""
+def lists_before_the_first_is_held(page_kib: int, list_kib: int, *, n_led: int = 0, are_alike: bool = True) -> int:
+    """Tell pages and lists by turns until a list is held; return how many were fetched.
+
+    Args:
+        page_kib: Size of a page.
+        list_kib: Size of a list.
+        n_led: URLs that each list names first.
+        are_alike: All lists have one text; else that of a page each.
+    """
     site = Site()
+    for i in range(0 if are_alike else 20):
+        site.tell(f"/wiki/{word(100 + i)}", f"text {100 + i}", n_bytes=page_kib << 10)
     for i in range(60):
         site.tell(f"/wiki/{word(i)}", f"text {i}", n_bytes=page_kib << 10)
-        if not site.tell(f"/list?from={word(i)}", "the same", n_bytes=list_kib << 10):
+        if not site.tell(f"/list?from={word(i)}", "the same" if are_alike else f"text {100 + i}", n_led=n_led, n_bytes=list_kib << 10):
             return i
     raise AssertionError("no list was held")
 
@@ -40,6 +49,14 @@ def test_large_lists_that_show_nothing_new_are_held_sooner() -> None:
     usual, large, huge = (lists_before_the_first_is_held(5, kib) for kib in (5, 20, 500))
     assert usual > large == huge >= 4
     assert lists_before_the_first_is_held(5, 1) == usual, "a small one counts once, too"
+
+
+def test_large_lists_that_name_more_than_they_cost_are_held_no_sooner() -> None:
+    """Lists of a register say what others do, and half of its documents waited behind them. Mutations: the size alone counts; links are
+    believed however few they are.
+    """
+    usual, few, many = (lists_before_the_first_is_held(5, kib, n_led=n, are_alike=False) for kib, n in ((5, 8), (20, 7), (20, 8)))
+    assert few < usual == many
 
 
 def test_on_a_site_of_large_pages_none_is_held_sooner() -> None:
