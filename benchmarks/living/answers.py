@@ -35,7 +35,7 @@ for one in people:
     one.receive_reputation(500)
     one.save()
 begin = datetime.datetime(2015, 1, 5, 9, tzinfo=datetime.timezone.utc)
-User.objects.update(date_joined=begin, last_seen=begin)
+User.objects.update(date_joined=begin)
 for n, (title, body, answers, remarks, tags) in enumerate(json.load(sys.stdin)):
     def at(hours):
         return begin + datetime.timedelta(hours=31 * n + hours)
