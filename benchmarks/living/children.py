@@ -15,7 +15,8 @@ from socket import create_connection
 
 ENVIRONMENTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher-living"
 SERVER = "waitress"  # the package that serves WSGI applications on a Unix socket
-_WAIT_S = 60.0
+MAVEN = Path.home() / ".m2" / "repository"
+_WAIT_S = 240.0
 
 
 def environment(name: str) -> Path:
@@ -38,6 +39,17 @@ def how_to_install(name: str, packages: Sequence[str]) -> str:
     """Return the shell command that creates the environment."""
     names = " ".join(f"'{package}'" for package in packages)
     return f"python3 -m venv {environment(name)} && {python_of(name)} -m pip install {names}"
+
+
+def maven_file(artifact: str) -> Path:
+    """Return where Maven keeps an artifact, GROUP:NAME:VERSION:KIND, whether it is there or not."""
+    group, name, version, kind = artifact.split(":")
+    return MAVEN.joinpath(*group.split("."), name, version, f"{name}-{version}.{kind}")
+
+
+def how_to_fetch(artifact: str) -> str:
+    """Return the shell command by which Maven fetches an artifact."""
+    return f"mvn dependency:get -Dartifact={artifact} -Dtransitive=false"
 
 
 @contextmanager

@@ -42,6 +42,7 @@ class Site:
     build: Build
     kind: Callable[[str], str]  # of a URL, for tables
     pip: Sequence[str] = ()  # packages of PyPI, in a virtual environment of the site's own
+    maven: Sequence[str] = ()  # artifacts of Maven's repository, GROUP:NAME:VERSION:KIND
     behind: Callable[[Place], AbstractContextManager[None]] = nothing  # runs behind Apache while the site is served
     modules: str = ""  # of Apache, beyond those of every site
     settings: tuple[str, ...] = ()  # of the crawl
@@ -55,4 +56,5 @@ class Site:
         commands = [f"apt-get install --no-install-recommends {' '.join(debian)}"] if debian else []
         if self.pip and not children.is_installed(self.name, self.pip):
             commands.append(children.how_to_install(self.name, self.pip))
+        commands += [children.how_to_fetch(artifact) for artifact in self.maven if not children.maven_file(artifact).exists()]
         return commands

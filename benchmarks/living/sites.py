@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import stderr
 
+from benchmarks.living.answers import ANSWERS
 from benchmarks.living.apache import Place, serving
 from benchmarks.living.blog import BLOG
 from benchmarks.living.bugs import BUGS
@@ -19,19 +20,23 @@ from benchmarks.living.forum import FORUM
 from benchmarks.living.gallery import GALLERY
 from benchmarks.living.gazetteer import GAZETTEER
 from benchmarks.living.gitweb import GITWEB_SITE
+from benchmarks.living.handbook import HANDBOOK
 from benchmarks.living.inbox import INBOX
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
 from benchmarks.living.library import LIBRARY
 from benchmarks.living.listings import LISTINGS
+from benchmarks.living.manpages import MANPAGES
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.news import NEWS
 from benchmarks.living.notebook import NOTEBOOK
 from benchmarks.living.packages import PACKAGES
 from benchmarks.living.programme import PROGRAMME
+from benchmarks.living.projects import PROJECTS
 from benchmarks.living.repository import REPOSITORY
+from benchmarks.living.revisions import REVISIONS
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
 from benchmarks.living.tables import TABLES
@@ -68,6 +73,11 @@ _ALL = (
     PROGRAMME,
     GAZETTEER,
     DICTIONARY,
+    REVISIONS,
+    PROJECTS,
+    MANPAGES,
+    HANDBOOK,
+    ANSWERS,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]

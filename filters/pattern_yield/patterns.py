@@ -15,6 +15,9 @@ A word of 64 letters and more, escaped ones counted once, is hardly a name: it c
 return to, and grows with what it carries. So such words are a class for each doubling of that length, `<w>>`, `<w>>>`: pages with hardly
 any state and pages with much of it are not judged by each other.
 
+A word that ends in an ellipsis is a class too, `<w>...`: whoever wrote the link shortened a name to show it, and what has the name whole
+does not answer to it.
+
 The caller counts how often a word was seen (`count`): filters/pattern_yield/vocabulary.py does so in bounded space. [LEI10] learns a tree
 of patterns top-down from all URLs of a site; here the patterns of one URL follow from counts alone, as a filter needs while a crawl runs.
 
@@ -45,6 +48,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a
 _DIGITS = re.compile(r"\d+")
 _DIGITS_OR_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|\d+")
 _WORDY = re.compile(r"[^\W\d_]|%")
+_ELLIPSES = ("...", "%E2%80%A6")
 _COLON = re.compile(r":|%3[Aa]")
 
 _NO_DIGITS = {ord(digit): "0" for digit in "123456789"}
@@ -63,7 +67,7 @@ class Value(NamedTuple):
     word: int  # hash of the word at its place, 0 if it is a number, a hash or ""
     prefix: str = ""  # "Talk:"
     prefix_word: int = 0
-    suffix: str = ""  # ".html"
+    suffix: str = ""  # ".html" or "..."
 
 
 _A_NUMBER = Value(NUMBER, 0)
@@ -208,7 +212,7 @@ def _value(text: str, place: int, *, is_file: bool = False) -> Value:
         colon = _COLON.search(shape)
         prefix = shape[: colon.end()] if colon else ""
         prefix_word = _hash(prefix, place) if prefix else 0
-    return Value(shape, _hash(shape, place), prefix, prefix_word, _extension(shape) if is_file else "")
+    return Value(shape, _hash(shape, place), prefix, prefix_word, _ending(shape, is_file=is_file))
 
 
 def _shape(text: str) -> str:
@@ -224,8 +228,12 @@ def _shape(text: str) -> str:
     return _DIGITS.sub(NUMBER, text)
 
 
-def _extension(shape: str) -> str:
-    """Return the file extension with its dot, "" if there is none."""
+def _ending(shape: str, *, is_file: bool) -> str:
+    """Return the ellipsis, or a file's extension with its dot; "" if there is none."""
+    if shape.endswith(_ELLIPSES):
+        return _ELLIPSES[0]
+    if not is_file:
+        return ""
     stem, dot, extension = shape.rpartition(".")
     return dot + extension if stem and 0 < len(extension) <= 5 and extension.isalnum() else ""
 

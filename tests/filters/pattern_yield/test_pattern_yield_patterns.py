@@ -64,6 +64,24 @@ def test_long_words_are_a_class_for_each_doubling_of_their_length(word: str, kin
 
 
 @pytest.mark.parametrize(
+    ("rest", "kind"),
+    [
+        ("wiki/Of-the-oak-and-its...", "<w>/<w>..."),
+        ("Of-the-oak.../notes", "<w>.../<w>"),
+        ("man?1+gcloud_alpha_acce...", "<w>?=<w>..."),
+        ("wiki/Of-the-oak%E2%80%A6", "<w>/<w>..."),
+        ("wiki/Of-the-oak.html", "<w>/<w>.html"),
+        ("wiki/...", "<w>/..."),
+    ],
+)
+def test_names_that_were_shortened_are_a_class(rest: str, kind: str) -> None:
+    """A list of manual pages shortens long names in its links, which lead nowhere. Mutation: such names are among all others."""
+    form = patterns(f"http://a.example/{rest}", rare)[0]
+    assert form == f"a.example/{kind}"
+    assert forms(parts_of(form), rare)[0] == form
+
+
+@pytest.mark.parametrize(
     ("url", "specific"),
     [
         ("http://a.example/wiki/Oak", "a.example/<w>/<w>"),
