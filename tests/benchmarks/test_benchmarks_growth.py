@@ -13,15 +13,16 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.speed import growth
-from thresher.storage.tables import seen
+from thresher.storage.tables import seen_cache
 
 
 @pytest.mark.parametrize("regime", ["few", "groups"])
 def test_no_link_is_taken_for_new_that_is_known_nor_the_other_way_round(
     regime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Most answers come from the store: few rows are hot. Mutation: a generation forgets without a look at the store."""
-    monkeypatch.setattr(seen, "_GENERATION", 500)
+    """Most answers come from the store: few rows are hot. Mutation: a row that has fallen out is not looked for in the store."""
+    monkeypatch.setattr(seen_cache, "_GENERATION", 500)
+    monkeypatch.setattr(seen_cache, "_SET_BITS", 7)
     rows = list(growth.grow(tmp_path / "crawl", regime, [3_000, 6_000], n_hosts=20 if regime == "few" else 300))
     assert [row.wrong_answers for row in rows] == [0, 0]
     assert [(row.known // 1_000, row.hosts) for row in rows] == [(3, 20 if regime == "few" else 300), (6, 20 if regime == "few" else 300)]
