@@ -5,8 +5,8 @@ links to canonical URLs and their keys.
 say the same; `bag` does so for filters/near_replica/random_projection.py.
 `join`, `origins` and `keys` do what url.py does, which gets the links that are not clean. `crowded`, `endings` and `paths` are what
 filters/path_trap.py, media.py and dust/shown.py ask of many URLs; `sample`, `look`, `least_pairs`, `end_words`, `shared_words`,
-`without` and `without_runs` are what filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py,
-filters/canary/vocabulary.py, core/echo.py).
+`without`, `without_runs` and `without_url` are what filters ask of a page's words (filters/depth_cutoff/novelty.py,
+filters/soft_error/looks.py, filters/canary/vocabulary.py, core/echo.py).
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
 (storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `SeenCache` is
 seen_cache.py beside it, `near` compares signatures (filters/near_replica/collide.py), `digests` are those of storage/tables/bodies.py.
@@ -35,7 +35,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 22  # of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 23  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

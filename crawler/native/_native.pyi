@@ -97,6 +97,11 @@ def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | Non
 def without_runs(tokens: object, groups: Iterable[tuple[Iterable[int], int]], /) -> bytearray | None:
     """Return the words, uint64, without those that are among a group's words, so many in a row or more; None if there are none."""
 
+def without_url(tokens: object, url: str, least: int, /) -> bytearray | None:
+    """Return the words, uint64, without those that quote a URL of ASCII: `least` of its words in a row, or those of its last segment if it
+    has fewer; a segment of one letter does not count. None if there are none.
+    """
+
 def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, brief: bytes, fewest: int, /) -> list[tuple[bytes, float]]:
     """Return the names, each once, of rows of a name and float32 that are all nearer to the signature's than the tolerance, and how far
     the farthest is. A name must end with bytes of which at least `fewest` are those of `brief`, each in its place.

@@ -357,6 +357,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddType(module, &RECORD_CACHE) < 0 || PyModule_AddType(module, &SEEN_CACHE) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddFunctions(module, DIGEST_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 22) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 23) < 0) Py_CLEAR(module);
     return module;
 }

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), project(), least_pairs(), end_words(), shared_words(), common(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), project(), least_pairs(), end_words(), shared_words(), common(), without(), without_runs(), without_url() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -218,6 +218,67 @@ static PyObject *py_without_runs(PyObject *self, PyObject *args) {
     return found;
 }
 
+/* The place behind "//" in a URL of n bytes; n if there is none. */
+static size_t behind_scheme(const char *url, size_t n) {
+    for (size_t i = 0; i + 1 < n; i++)
+        if (url[i] == '/' && url[i + 1] == '/') return i + 2;
+    return n;
+}
+
+/* Whether a text of one word or more is one letter, beside signs. */
+static int is_letter_alone(const char *text, size_t n) {
+    size_t letters = 0, digits = 0;
+    for (size_t i = 0; i < n; i++) {
+        letters += (text[i] | 0x20) >= 'a' && (text[i] | 0x20) <= 'z';
+        digits += text[i] >= '0' && text[i] <= '9';
+    }
+    return letters == 1 && !digits;
+}
+
+/* Mark the words that quote a URL of ASCII: `least` of its words in a row, or those of its last segment; returns as mark_rows. */
+static int mark_url(const char *url, size_t n_url, size_t least, const uint64_t *tokens, size_t n, uint8_t *gone) {
+    size_t end = n_url, begin, most = n_url / 2 + 1;
+    while (end && url[end - 1] == '/') end--;
+    for (begin = end; begin && url[begin - 1] != '/';) begin--;
+    uint64_t *words = malloc(4 * most * sizeof *words); /* of the URL, of its last segment, and of both */
+    size_t *at = malloc(n * sizeof *at + 1);
+    int is_there = -1;
+    if (words && at) {
+        uint64_t *name = words + most;
+        Group groups[2] = {{words, hash_words(url, n_url, 1, words), least}, {name, hash_words(url + begin, end - begin, 1, name), 0}};
+        if (!groups[1].n || (groups[1].n == 1 && is_letter_alone(url + begin, end - begin))) {
+            groups[1].n = groups[0].n;
+            memcpy(name, words, groups[0].n * sizeof *words);
+        }
+        groups[1].least = groups[1].n < least ? groups[1].n : least;
+        is_there = mark_runs(tokens, n, groups, 2, at, name + most, gone);
+    } else {
+        PyErr_NoMemory();
+    }
+    free(words);
+    free(at);
+    return is_there;
+}
+
+static PyObject *py_without_url(PyObject *self, PyObject *args) {
+    Py_buffer tokens;
+    PyObject *url, *found = NULL;
+    Py_ssize_t least;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*Un", &tokens, &url, &least)) return NULL;
+    if (!PyUnicode_IS_ASCII(url) || least < 1) PyErr_Format(PyExc_ValueError, "without_url: expected ASCII and a word or more, found %R and %zd", url, least);
+    else if (is_row(&tokens, "without_url")) {
+        const char *text = (const char *)PyUnicode_1BYTE_DATA(url);
+        size_t n = (size_t)tokens.len / 8, n_url = (size_t)PyUnicode_GET_LENGTH(url), first = behind_scheme(text, n_url);
+        uint8_t *gone = calloc(n + 1, 1);
+        if (!gone) PyErr_NoMemory();
+        found = kept_of(&tokens, gone, gone ? mark_url(text + first, n_url - first, (size_t)least, tokens.buf, n, gone) : -1);
+        free(gone);
+    }
+    PyBuffer_Release(&tokens);
+    return found;
+}
+
 static PyObject *py_shared_words(PyObject *self, PyObject *args) {
     enum { MOST = 1024 };
     Py_buffer tokens, common;
@@ -333,6 +394,8 @@ PyMethodDef SKETCH_METHODS[] = {
     {"shared_words", py_shared_words, METH_VARARGS, "shared_words(tokens: uint64, ends, words: uint32) -> how many are at the ends"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
     {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance, brief, fewest) -> list of (name, distance), each name once"},
+    {"without_url", py_without_url, METH_VARARGS,
+     "without_url(tokens: uint64, url: ASCII, least) -> bytearray without the words that quote the URL, None if none is there"},
     {"without_runs", py_without_runs, METH_VARARGS,
      "without_runs(tokens: uint64, groups: of (ints, least)) -> bytearray without runs of at least so many words, None if none is there"},
     {NULL, NULL, 0, NULL},

@@ -21,8 +21,6 @@ import itertools
 import re
 from collections.abc import Sequence
 from enum import Enum
-from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -31,7 +29,7 @@ import numpy.typing as npt
 import xxhash
 
 from thresher.crawler.core.model import U64, Page
-from thresher.crawler.core.sketch import token_hashes, word_hash
+from thresher.crawler.core.sketch import word_hash
 from thresher.crawler.native import NATIVE, native
 
 N_KEPT = 64
@@ -83,7 +81,7 @@ def look_of(page: Page) -> Look:
     if look is None:
         tokens, whole = own_words(page), page.tokens
         with_quotes = sketch(whole) if whole.size > tokens.size else b""
-        title = title_key(page.title, _quotes(page.url.text).words)
+        title = title_key(page.title, page.url.text)
         look = beside[_LOOK] = Look(sketch(tokens), int(tokens.size), title, text_of(page), with_quotes)
     return look
 
@@ -99,38 +97,19 @@ def own_words(page: Page) -> U64:
     beside = vars(page)
     own: U64 | None = beside.get(_OWN_WORDS)
     if own is None:
-        runs = _quotes(page.url.text).runs if page.tokens.size else []
-        own = beside[_OWN_WORDS] = _without_echo(page.tokens, runs) if runs else page.tokens
+        own = beside[_OWN_WORDS] = _without_echo(page.tokens, page.url.text) if page.tokens.size else page.tokens
     return own
 
 
-class _Quotes(NamedTuple):
-    """What an error page may quote of a URL."""
-
-    words: list[str]
-    runs: list[tuple[set[int], int]]  # hashes of words, and how many of them in a row quote it; of all words, then of its names
-
-
-@lru_cache(maxsize=128)  # a page is asked for several times, each after all others of its batch
-def _quotes(url: str) -> _Quotes:
+def _quotes(url: str) -> list[tuple[set[int], int]]:
+    """Return what a page may quote of a URL: hashes of words, and how many of these in a row quote it; of all words, then of its names."""
     words = _url_words(url)
     if not words:
-        return _Quotes(words, [])
-    if url.isascii() and "%" not in url and "?" not in url:
-        return _Quotes(words, _runs_of_path(words, url))
+        return []
     names = [name for name in _names(url) if name and not _is_letter(name)] or [words]
     hashes = {word: word_hash(word) for word in itertools.chain(words, *names)}
     of_names = [({hashes[word] for word in name}, min(_ECHO, len(name))) for name in names]
-    return _Quotes(words, [({hashes[word] for word in words}, _ECHO), *of_names])
-
-
-def _runs_of_path(words: list[str], url: str) -> list[tuple[set[int], int]]:
-    """Return the runs of `_Quotes` for a URL of ASCII without a query, whose name is its last segment: its words are hashed together."""
-    hashes = token_hashes(url.partition("//")[2].lower()).tolist()
-    name = _WORD.findall(url.rstrip("/").rpartition("/")[2])
-    if not name or _is_letter(name):
-        name = words
-    return [(set(hashes), _ECHO), (set(hashes[-len(name) :]), min(_ECHO, len(name)))]
+    return [({hashes[word] for word in words}, _ECHO), *of_names]
 
 
 def sketch(tokens: U64) -> bytes:
@@ -233,10 +212,10 @@ def _slack(probe: Look, tolerance: float) -> float:
     return 3 + 2 * tolerance * probe.n_words
 
 
-def title_key(title: str, url_words: Sequence[str]) -> bytes:
-    """Return a hash of the title, b"" if it quotes the URL."""
+def title_key(title: str, url: str) -> bytes:
+    """Return a hash of a page's title, b"" if it quotes the page's URL."""
     lowered = title.casefold()
-    if not lowered or any(word in lowered for word in url_words if len(word) > 2):
+    if not lowered or any(word in lowered for word in _url_words(url) if len(word) > 2):
         return b""
     return xxhash.xxh3_64_digest(lowered.encode("utf-8", "surrogatepass"))
 
@@ -262,14 +241,19 @@ def _url_words(url: str) -> list[str]:
     return _WORD.findall(unquote(text).lower() if "%" in text else text.lower())
 
 
-def _without_echo(tokens: U64, runs: Sequence[tuple[set[int], int]]) -> U64:
+def _without_echo(tokens: U64, url: str) -> U64:
     """Return the words of a text without those that quote the URL: `_ECHO` of its words in a row, or its name.
 
     Single words stay, since the template may use them too: they would be missing from one page and not from the next.
     """
     if NATIVE and tokens.flags.c_contiguous:
-        found = native.without_runs(tokens, runs)
+        is_plain = url.isascii() and "%" not in url and "?" not in url
+        found = native.without_url(tokens, url, _ECHO) if is_plain else native.without_runs(tokens, _quotes(url))
         return tokens if found is None else np.frombuffer(found, dtype=np.uint64)
+    return _without_runs(tokens, _quotes(url))
+
+
+def _without_runs(tokens: U64, runs: Sequence[tuple[set[int], int]]) -> U64:
     among: Bools = np.zeros(tokens.size, dtype=np.bool_)
     for group, n in runs:
         among |= _runs(_among(tokens, group), n)

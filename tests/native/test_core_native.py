@@ -235,7 +235,7 @@ def test_a_word_of_a_url_has_one_hash_in_c_and_in_python(word: str) -> None:
 
 def _looked_at(tokens: U64, url: str) -> list[int]:
     """Return the tokens of which a look is made."""
-    own: list[int] = looks._without_echo(tokens, looks._quotes(url).runs).tolist()
+    own: list[int] = looks._without_echo(tokens, url).tolist()
     return own
 
 
@@ -319,6 +319,10 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.without_runs(b'12345678', [([1.5], 1)])",
         "n.without_runs(b'12345678', [([1], 'a')])",
         "n.without_runs(b'12345678', [([1],)])",
+        "n.without_url(b'1234567', '//a', 3)",
+        "n.without_url(b'12345678', '//ä', 3)",
+        "n.without_url(b'12345678', b'//a', 3)",
+        "n.without_url(b'12345678', '//a', 0)",
         "n.near(bytes(12), bytes(4), 9, 1.0, b'', 0)",
         "n.near(bytes(12), b'', 12, 1.0, b'', 0)",
         "n.near(bytes(12), bytes(4), -4, 1.0, b'', 0)",
