@@ -247,7 +247,7 @@ void bloom_free(Bloom *bloom);
 
 /* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
 
-enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256 };
+enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256, FAR_GAP = 255 };
 /* Take the words that count, a byte each of the table's 2**14 for their top bits, to `words`, which has room for all, and sample their
    threes: how many there are, then both pairs of each of the least. Returns how many numbers that are, at most 1 + 2 * LEAST_THREES. */
 size_t sample_threes(const uint64_t *tokens, size_t n, const uint8_t *counts, uint64_t *words, uint16_t *out);
@@ -255,6 +255,10 @@ size_t sample_threes(const uint64_t *tokens, size_t n, const uint8_t *counts, ui
 size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_t *n_both);
 /* Enter them; the table is emptied if more than half of it is set. */
 void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
+/* Open a table of n bytes: as it is, or packed (novelty.py); returns 0 if it is none. */
+int open_table(const uint8_t *packed, size_t n, uint8_t *table);
+/* Pack a table; returns the bytes, TABLE_BYTES if it is not shorter so: then nothing of use is there. packed: room for TABLE_BYTES. */
+size_t pack_table(const uint8_t *table, uint8_t *packed);
 /* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
 /* The distinct upper halves of the first and last `ends` words, ascending; returns how many. out: 2 * ends. */

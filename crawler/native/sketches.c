@@ -131,6 +131,39 @@ void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table) {
     if (n_set > TABLE_BYTES * 4) memset(table, 0, TABLE_BYTES); /* more than half */
 }
 
+int open_table(const uint8_t *packed, size_t n, uint8_t *table) {
+    size_t place = 0;
+    if (n == TABLE_BYTES) {
+        memcpy(table, packed, TABLE_BYTES);
+        return 1;
+    }
+    memset(table, 0, TABLE_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        place += packed[i];
+        if (packed[i] == FAR_GAP) continue;
+        if (place >= PLACES) return 0;
+        table[place >> 3] |= (uint8_t)(0x80 >> (place & 7));
+        place++;
+    }
+    return 1;
+}
+
+size_t pack_table(const uint8_t *table, uint8_t *packed) {
+    size_t n = 0, next = 0; /* the place after the last one in it */
+    for (size_t i = 0; i < TABLE_BYTES; i++) {
+        if (!table[i]) continue;
+        for (size_t place = 8 * i; place < 8 * i + 8; place++) {
+            if (!has_place(table, (uint16_t)place)) continue;
+            size_t gap = place - next;
+            if (n + gap / FAR_GAP + 1 >= TABLE_BYTES) return TABLE_BYTES;
+            for (; gap >= FAR_GAP; gap -= FAR_GAP) packed[n++] = FAR_GAP;
+            packed[n++] = (uint8_t)gap;
+            next = place + 1;
+        }
+    }
+    return n;
+}
+
 /* -- pairs -------------------------------------------------------------------------------------------------------------------------- */
 
 /* The least distinct pairs below a limit, which may be none, ascending. */

@@ -65,22 +65,22 @@ done:
 }
 
 static PyObject *py_look(PyObject *self, PyObject *args) {
-    PyObject *sampled, *table, *after = NULL;
+    PyObject *sampled, *before;
     uint16_t numbers[1 + 2 * LEAST_THREES];
-    static const uint8_t EMPTY[TABLE_BYTES];
+    uint8_t table[TABLE_BYTES], packed[TABLE_BYTES];
     (void)self;
-    if (!PyArg_ParseTuple(args, "SS", &sampled, &table)) return NULL;
-    size_t size = (size_t)PyBytes_GET_SIZE(sampled), before = (size_t)PyBytes_GET_SIZE(table), n = size / 4, n_both;
-    if (size % 4 != 2 || size < 6 || size > sizeof numbers || (before && before != TABLE_BYTES))
-        return PyErr_Format(PyExc_ValueError, "look: expected a sample and a table of %d bytes, found %zu and %zu", TABLE_BYTES, size, before);
+    if (!PyArg_ParseTuple(args, "SS", &sampled, &before)) return NULL;
+    size_t size = (size_t)PyBytes_GET_SIZE(sampled), n_before = (size_t)PyBytes_GET_SIZE(before), n = size / 4, n_both;
+    if (size % 4 != 2 || size < 6 || size > sizeof numbers) return PyErr_Format(PyExc_ValueError, "look: expected a sample, found %zu bytes", size);
+    if (n_before > TABLE_BYTES || !open_table((const uint8_t *)PyBytes_AS_STRING(before), n_before, table))
+        return PyErr_Format(PyExc_ValueError, "look: expected a table of %d places, found %zu bytes of another one", PLACES, n_before);
     memcpy(numbers, PyBytes_AS_STRING(sampled), size);
     for (size_t i = 1; i <= 2 * n; i++)
         if (numbers[i] >= PLACES) return PyErr_Format(PyExc_ValueError, "look: expected places below %d, found %d", PLACES, numbers[i]);
-    const uint8_t *known = before ? (const uint8_t *)PyBytes_AS_STRING(table) : EMPTY;
-    if (!unseen_pairs(numbers + 1, n, known, &n_both)) Py_RETURN_NONE;
-    if (!(after = PyBytes_FromStringAndSize((const char *)known, TABLE_BYTES))) return NULL;
-    enter_pairs(numbers + 1, n, (uint8_t *)PyBytes_AS_STRING(after));
-    return Py_BuildValue("(nnN)", (Py_ssize_t)n_both, (Py_ssize_t)n, after);
+    if (!unseen_pairs(numbers + 1, n, table, &n_both)) Py_RETURN_NONE;
+    enter_pairs(numbers + 1, n, table);
+    size_t n_after = pack_table(table, packed);
+    return Py_BuildValue("(nny#)", (Py_ssize_t)n_both, (Py_ssize_t)n, (const char *)(n_after < TABLE_BYTES ? packed : table), (Py_ssize_t)n_after);
 }
 
 static PyObject *py_project(PyObject *self, PyObject *args) {

@@ -6,7 +6,7 @@
     w ‖ hash of a URL   → it showed nothing new; POOR: and only worthless pages had named it
     b ‖ hash of a URL   → only worthless pages have named it; POOR: the first of them was POOR itself, or of the URL's pattern
 
-Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
+Memory: 60 bytes a pattern, up to 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
 """
 
 from __future__ import annotations
