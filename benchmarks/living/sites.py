@@ -10,9 +10,11 @@ from sys import stderr
 from benchmarks.living.answers import ANSWERS
 from benchmarks.living.apache import Place, serving
 from benchmarks.living.blog import BLOG
+from benchmarks.living.bookmarks import BOOKMARKS
 from benchmarks.living.bugs import BUGS
 from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.changesets import CHANGESETS
+from benchmarks.living.diary import DIARY
 from benchmarks.living.dictionary import DICTIONARY
 from benchmarks.living.family import FAMILY
 from benchmarks.living.forge import FORGE
@@ -21,12 +23,14 @@ from benchmarks.living.gallery import GALLERY
 from benchmarks.living.gazetteer import GAZETTEER
 from benchmarks.living.gitweb import GITWEB_SITE
 from benchmarks.living.handbook import HANDBOOK
+from benchmarks.living.headers import HEADERS
 from benchmarks.living.inbox import INBOX
 from benchmarks.living.journal import JOURNAL
 from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
 from benchmarks.living.library import LIBRARY
 from benchmarks.living.listings import LISTINGS
+from benchmarks.living.lists import LISTS
 from benchmarks.living.manpages import MANPAGES
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
@@ -39,6 +43,7 @@ from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.revisions import REVISIONS
 from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
+from benchmarks.living.snapshots import SNAPSHOTS
 from benchmarks.living.tables import TABLES
 from benchmarks.living.tickets import TICKETS
 from benchmarks.living.wiki import WIKI
@@ -78,6 +83,11 @@ _ALL = (
     MANPAGES,
     HANDBOOK,
     ANSWERS,
+    HEADERS,
+    DIARY,
+    BOOKMARKS,
+    SNAPSHOTS,
+    LISTS,
 )
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
