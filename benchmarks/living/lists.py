@@ -16,7 +16,7 @@ from benchmarks.living.apache import PACKAGE, PROGRAM, Place
 from benchmarks.living.letters import N_LETTERS, letters
 from benchmarks.living.site import Site
 
-_LIST = "readers@lists.example"
+_LIST = "readers@mailman.example"
 _VARIABLES = {"DJANGO_SETTINGS_MODULE": "archive"}
 _SETTINGS = """
 from hyperkitty.tests.settings_test import *
@@ -60,7 +60,7 @@ LISTS = Site(
     name="lists",
     about=f"HyperKitty with {N_LETTERS} letters",
     address="127.0.8.38",
-    hosts=("lists.example",),
+    hosts=("mailman.example",),
     seed="/",
     needs={PROGRAM: PACKAGE, text.MANUAL: text.PACKAGE},
     pip=("hyperkitty", "whoosh", children.SERVER),

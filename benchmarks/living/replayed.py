@@ -2,8 +2,10 @@
 
 The recordings of DIR (recordings.py) are crawled once more in memory, out of their stores, with the real filters and the real rules of
 what is held: by the defaults, or as --set and --filters change them. The order of drawing follows --seed. What a replay does not do is to
-make filters' own requests: canaries, probes and validations cost it nothing, and teach it nothing. A recording that was cut (`record
---pages`) is a site of what was recorded.
+make filters' own requests: canaries, probes and validations cost it nothing, and teach it nothing. Nor does it ask for sitemaps, or for
+what was answered with no page (feeds, sources as text), of which a store keeps no answer: a line tells how many of plain's requests are
+such. Where they are many, only `anytime` tells what filters gain. A recording that was cut (`record --pages`) is a site of what was
+recorded.
 
 The lines are those of `python -m benchmarks.living anytime`, in which a request of the tail takes a second; then what is lost, with the
 class that holds it, and what is left of which classes. Exit 1 if a goal is missed.
@@ -83,7 +85,7 @@ def measure(site: Site, recording: Recording, store: Path, sets: Sequence[str], 
     lines = (
         [f"  left: {left.total():,} in {len(left):,}: {', '.join(f'{of} {n}' for of, n in left.most_common(_EXAMPLES))}"] if left else []
     )
-    print("\n".join([*lines, *_losses(plain, run), *wasted(site, run)]), flush=True)
+    print("\n".join([*lines, *_losses(plain, run), *wasted(site, run), *_not_replayed(graph, plain)]), flush=True)
     return curve
 
 
@@ -117,10 +119,13 @@ def run_of(graph: RecordedGraph, result: Result, recording: Recording) -> Run:
     return Run(requests)
 
 
-def _left(result: Result) -> list[str]:
-    left = Counter(result.left)
-    classes = ", ".join(f"{of} {n}" for of, n in left.most_common(_EXAMPLES))
-    return [f"  left alone: {left.total():,} URLs of {len(left):,} classes: {classes}"] if left else []
+def _not_replayed(graph: RecordedGraph, plain: Run) -> list[str]:
+    """Return how many of the plain crawl's requests no replay can make, in words: it looks better beside plain by them."""
+    answered = set(graph.urls[: graph.n_answered])
+    places = [n for n, request in enumerate(plain.requests) if request.url not in answered]
+    early = sum(n < len(plain.requests) // 2 for n in places)
+    told = f"  not replayed: {len(places):,} of plain's requests, {early:,} in its first half: sitemaps, and what is no page"
+    return [told] if places else []
 
 
 def _losses(plain: Run, run: Run) -> list[str]:

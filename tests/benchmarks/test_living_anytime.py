@@ -124,7 +124,9 @@ def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path:
     assert (found.documents, found.lost, found.near) == (N_PAGES, 0, 0)
     assert N_PAGES < found.n_requests <= found.n_plain == len(made.requests)
     assert found.tail[0] > 0
-    assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert "lost 0 (+0 near) of 16" in told
+    assert "not replayed: 1 of plain's requests, 1 in its first half" in told  # the sitemap that is not there
     assert main_of_replays([str(tmp_path)]) == 2
 
 
