@@ -15,7 +15,7 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, behind, copies, records, samples, vocabulary, watch
-from thresher.filters.canary.likeness import MOST_NOISE, differ, is_less, is_like_look, lost, says, shows_less
+from thresher.filters.canary.likeness import MOST_NOISE, is_less, is_like_look, lost, says, shows_less
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.samples import Finding, Sample
@@ -222,8 +222,6 @@ class SampleChecks(Requests, ABC):
             if not records.candidates(self._memory, self._queue):
                 self._make_canary(sample, found)
             watch.note(state, state.sample_at)
-            sample.is_exact = found.was_asked and found.token == sample.token
-            samples.put(self._memory, self._queue, state.sample_at, sample)
             return self._closed(Finding.SAME)
         if state.stage is Stage.SAMPLE:
             has_flipped = state.n_flips > 0 or watch.is_on(state)  # a sample that has shown `shows` was itself again
@@ -232,7 +230,7 @@ class SampleChecks(Requests, ABC):
                 records.note_wall(self._memory, self._queue, found.token)  # two samples show it, and it resembles none
             state.shows = found.token, found.look
             return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
-        if _is_unsteady(sample, state.shows, found):
+        if _is_unsteady(state.shows, found):
             if watch.may_wait(self._memory, self._queue, state):
                 return self._once_more(sample, found)
             watch.note(state, state.sample_at)
@@ -261,17 +259,13 @@ class SampleChecks(Requests, ABC):
         return self._request(sample.url, sample.key, Stage.SAMPLE_TWICE)
 
     def _is_other(self, sample: Sample, found: Found) -> bool:
-        """Return whether a sample shows another page: one that is not like it, or not the page that it has shared with another URL; any
-        word counts of a copy.
-        """
+        """Return whether a sample shows another page: one that is not like it, or not the page that it has shared with another URL."""
         if samples.is_other(sample, found.token, found.look, found.n_links):
             return True
         if self._state.watched_until and found.look is not None and lost(sample.look, found.look) > most_noise(sample.look):
             return True
-        if found.token == sample.token or found.look is None:
+        if found.token == sample.token or found.look is None or is_nearly(found.look, sample.look):
             return False
-        if is_nearly(found.look, sample.look):
-            return sample.was_dropped and samples.are_exact(self._memory, self._queue)
         return samples.is_of_another(self._memory, self._queue, sample.key, sample.token)
 
     def _is_walls(self, key: bytes, own: bytes, token: bytes) -> bool:
@@ -326,9 +320,7 @@ class SampleChecks(Requests, ABC):
         return (*effects, *self._again(around.keys, _AGAIN_OF_SAMPLES), *self._clear_next())
 
 
-def _is_unsteady(sample: Sample, shown: tuple[bytes, Look | None], then: Found) -> bool:
-    """Return whether two answers in a row show two pages; of a page that is nearly the sample's, whether a word is another one."""
+def _is_unsteady(shown: tuple[bytes, Look | None], then: Found) -> bool:
+    """Return whether two answers in a row show two pages."""
     token, look = shown
-    if token == then.token or look is None or then.look is None:
-        return token != then.token
-    return differ(look, then.look) or is_nearly(then.look, sample.look)
+    return token != then.token and (look is None or then.look is None or samples.differ(look, then.look))

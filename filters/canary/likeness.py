@@ -18,7 +18,6 @@ from thresher.filters.canary.records import Candidate
 from thresher.filters.soft_error.looks import Look, most_noise, resemblance
 
 MOST_LOST: Final = 0.25  # share of a page's word pairs that it may lose in any case
-_MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _FEW_LINKS: Final = 0.25  # share of its links that a page may lose and still be the same
 _LINKS: Final = 2  # links that make no difference are fewer
 MOST_NOISE: Final = 0.6  # a page that loses more between two fetches of a healthy host proves nothing
@@ -57,11 +56,6 @@ def lost(kept: Look, found: Look) -> float:
     alike = resemblance(kept.sketch, found.sketch)
     both = alike * (kept.n_words + found.n_words) / (1 + alike)
     return max(0.0, 1.0 - min(1.0, both / max(1, kept.n_words)))
-
-
-def differ(one: Look, later: Look) -> bool:
-    """Return whether a page has another title, has lost much of what it was, or has become another by what it has got since."""
-    return one.title != later.title or lost(one, later) > MOST_LOST or lost(later, one) > _MOST_GAINED
 
 
 def is_like_look(one: Look, other: Look) -> bool:

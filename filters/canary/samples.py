@@ -5,8 +5,6 @@ answers, or another of its pages. Canaries do not notice such a wall once it has
 samples are fetched again, those farthest from the ones that were fetched before: one of eight, `_MOST` at most; every second one on a
 host that had a wall, all where it did not answer alike.
 
-Two empty days of a calendar differ by their date. So where samples show the same to the word, a copy is another page if a word is.
-
 A sample that shows something else twice in a row, while a canary is good and an older page has not changed, is **bad**. The answers beside
 it are fetched again, and what showed the same as one of these: a copy may have been dropped for the sake of what a wall showed elsewhere.
 Its neighbours are fetched, too. Two bad neighbours are a wall, three where a canary has changed by itself; a bad sample alone may be a page
@@ -15,8 +13,8 @@ that has changed.
     queue ‖ "P" ‖ number 4     → Sample: a page, by the number of its answer
     queue ‖ "O" ‖ number / 64  → 64 times key 8 ‖ token 8: the host's answers in their order, the last `_LONGEST`
 
-Memory: 16 bytes an answer, and 700 a sample: 190 bytes an answer, until a host has `_SAMPLES`; then one of two neighbours is forgotten, a
-kept page rather than a copy, which a wall may have shown. Time: 2 µs an answer, 30 a sample.
+Memory: 16 bytes an answer, and 700 a sample: 190 bytes an answer, until a host has `_SAMPLES`; then every second one is dropped. Time: 2 µs
+an answer, 30 a sample.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from typing import Final
 import msgspec
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary.likeness import differ, has_other_links
+from thresher.filters.canary.likeness import MOST_LOST, has_other_links, lost
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import KEPT, QUEUE, SITE, HostState
 from thresher.filters.canary.sighting import TOKEN, is_page
@@ -41,7 +39,7 @@ _STEP: Final = 3  # places, of `every`, by which that of a sample moves on
 _FOR_ONE: Final = 8  # samples for each that is fetched again on a host that never had a wall
 _MOST: Final = 4  # of these
 _FOR_ONE_OF_WALLS: Final = 2  # samples for each that is fetched again where all walls have answered alike
-_EXACT: Final = 0.75  # share of the samples that have shown the same which most are
+_MOST_GAINED: Final = 0.5  # share of a page's word pairs that it may have got since
 _APART: Final = 16  # answers from one of a wall to its next, at most
 _FELL: Final = 8  # walls that are remembered
 _AROUND: Final = 8  # answers before a wall's first and after its last known one that may be its, too, at most
@@ -83,8 +81,6 @@ class Sample(msgspec.Struct, array_like=True):
     n_links: int
     found: Finding = Finding.NOTHING
     n_unclear: int = 0  # times that it has shown something else each time while walls came and went
-    was_dropped: bool = False  # its page was: it was a copy of another one
-    is_exact: bool = False  # it has shown the same to the word
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -124,9 +120,9 @@ def note(memory: Memory, seen: Seen, state: HostState) -> None:
     state.n_samples += 1
     if state.n_samples > _SAMPLES:
         state.every *= 2
-        unknown = [(sample.was_dropped, at) for at, sample in _all(memory, queue) if sample.found is Finding.NOTHING]
-        for pair in zip(unknown[::2], unknown[1::2], strict=False):
-            memory.delete(_key(queue, min(pair)[1]))
+        unknown = [at for at, sample in _all(memory, queue) if sample.found is Finding.NOTHING]
+        for at in unknown[::2]:
+            memory.delete(_key(queue, at))
         _count(memory, queue, state)
 
 
@@ -138,7 +134,7 @@ def is_sample(seen: Seen) -> bool:
 def keep(memory: Memory, seen: Seen, n: int) -> None:
     """Keep a page, the `n`-th answer of its host, as a sample."""
     assert seen.sample is not None
-    put(memory, seen.queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links, was_dropped=not seen.is_kept))
+    put(memory, seen.queue, n, Sample(seen.url, seen.key, seen.token, seen.sample, seen.n_links))
 
 
 def is_due(state: HostState) -> bool:
@@ -188,10 +184,9 @@ def is_other(sample: Sample, token: bytes, look: Look | None, n_links: int) -> b
     return differ(sample.look, look)
 
 
-def are_exact(memory: Memory, queue: bytes) -> bool:
-    """Return whether most samples that have shown the same did so to the word: then one that did not has changed."""
-    exact = [one.is_exact for _, one in _all(memory, queue) if one.found is Finding.SAME]
-    return sum(exact) >= _EXACT * len(exact) > 0
+def differ(one: Look, later: Look) -> bool:
+    """Return whether a page has another title, has lost much of what it was, or has become another by what it has got since."""
+    return one.title != later.title or lost(one, later) > MOST_LOST or lost(later, one) > _MOST_GAINED
 
 
 def close(memory: Memory, queue: bytes, state: HostState, at: int, found: Finding) -> None:

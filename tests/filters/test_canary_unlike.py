@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request
-from thresher.filters.canary import behind, likeness, records, samples, vocabulary
+from thresher.filters.canary import behind, records, samples, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
@@ -86,7 +86,7 @@ def test_a_canary_with_another_title_is_another_page() -> None:
     host(memory, HostState(20, 9, good_at=20, stage=Stage.FIRST))
     effects = asked(memory, 0, look(0, title=b"othertit"), b"Pless...")
     assert [one.url for one in effects if isinstance(one, Request)] == ["http://a/1"]
-    assert likeness.differ(look(0), look(0, title=b"othertit"))
+    assert samples.differ(look(0), look(0, title=b"othertit"))
 
 
 def test_where_a_canary_met_a_wall_and_another_none_what_the_wall_answered_is_fetched_again() -> None:
@@ -341,49 +341,3 @@ def test_what_redirected_to_the_page_of_a_wall_is_fetched_again_with_it(*, is_re
     asked(memory, 0, look(1000), b"Plogin..", n_links=0)
     effects = asked(memory, 1, look(100), b"Ppage001")
     assert [one.keys for one in effects if isinstance(one, FetchAgain)] == [expected]
-
-
-@pytest.mark.parametrize(
-    ("was_dropped", "is_exact", "is_steady"), [(True, True, True), (False, True, True), (True, False, True), (True, True, False)]
-)
-def test_a_copy_that_shows_another_word_now_was_behind_a_wall(*, was_dropped: bool, is_exact: bool, is_steady: bool) -> None:
-    """Two empty days of a calendar differ by their date: a wall showed one in the place of the other, and three days were lost. A kept page
-    may have got another date, a site may count its visitors, and a page its requests. Mutations: any page is compared to the word; copies
-    are where other samples show other words, too; a word that is another one each time is another page.
-    """
-    memory, state = DictMemory(), HostState(60, 40, is_drained=True, n_walls=1, watched_until=60)
-    host(memory, state)
-    for n in range(1, 61):
-        sample = look(1_000 * n) if n in (8, 20) else None
-        samples.note(memory, Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3, is_kept=not was_dropped, sample=sample), HostState(n))
-    samples.close(memory, QUEUE, state, 20, Finding.NOTHING)
-    records.write_state(memory, QUEUE, state)
-    state.stage, state.sample_at = Stage.SAMPLE, 8
-    records.write_state(memory, QUEUE, state)
-    asked(memory, 8, look(8_000), b"P0000008" if is_exact else b"Pcounted", n_links=0)
-    state = records.stored_state(memory, QUEUE) or state
-    assert (state.stage, state.sample_at) == (Stage.SAMPLE, 20)
-    again: list[bytes] = []
-    for n, found, token in (
-        (20, look(20_000), b"Pown...1"),
-        (20, look(20_000), b"Pown...1" if is_steady else b"Pown...2"),
-        (0, look(0), b"Ppage000"),
-    ):
-        effects = asked(memory, n, found, token, n_links=0 if n else 9)
-        again += [at for one in effects if isinstance(one, FetchAgain) for at in one.keys]
-    assert (key(20) in again) == (was_dropped and is_exact and is_steady)
-
-
-@pytest.mark.parametrize("is_copy", [True, False])
-def test_of_two_samples_that_are_neighbours_a_copy_is_remembered(*, is_copy: bool) -> None:
-    """A calendar of 2,400 answers: a wall had shown other days in the place of nine, the copy among the samples was forgotten, and two days
-    were lost. Mutation: every second sample is forgotten, whatever it was.
-    """
-    memory, state = DictMemory(), HostState()
-    for n in range(1, 514):
-        state.n_answers = n
-        seen = Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3, is_kept=not (is_copy and n == 101), sample=look(n), n_links=9)
-        samples.note(memory, seen, state)
-    assert (state.every, state.n_samples) == (8, 257)
-    assert (samples.sample_at(memory, QUEUE, 101) is not None) == is_copy
-    assert (samples.sample_at(memory, QUEUE, 102) is not None) != is_copy
