@@ -7,10 +7,8 @@ that changes what Python or the command line does, and numpy's library starts no
 from __future__ import annotations
 
 import gc
-import ipaddress
 import os
 import signal
-import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain, groupby, islice
@@ -21,6 +19,7 @@ import uvloop
 from edge import CLIENTS, speak_by
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+from loopback import escapes
 
 from thresher.crawler.core import html, minhash, sketch
 from thresher.crawler.native import NATIVE
@@ -41,36 +40,6 @@ settings.load_profile("suite")
 if hasattr(providers, "is_local_module_file"):  # else examples hold constants of the modules that happen to be imported by then
     providers.is_local_module_file = lambda _path: False
 
-_escapes: list[str] = []
-
-
-def _is_outside(host: object) -> bool:
-    if host is None or host in ("", b"", "localhost", b"localhost"):
-        return False
-    try:
-        return not ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host)).is_loopback
-    except ValueError:
-        return True  # a name: asking a name server about it would leave the machine
-
-
-def _watch(event: str, args: tuple[object, ...]) -> None:
-    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
-        address = args[1]
-        host = address[0] if isinstance(address, tuple) else None  # unix and netlink sockets have no host
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
-        host = args[0]
-        if host in ("0.0.0.0", "::"):  # a server is bound, nothing is reached
-            return
-    else:
-        return
-    if _is_outside(host):
-        _escapes.append(f"{event} {host!r}")
-        raise PermissionError(f"T-0: {event} to {host!r}: tests stay on loopback")
-
-
-sys.addaudithook(_watch)
-
-
 # folders whose files take longest: several workers begin with them, so that none is left over with one when the others have ended
 _LONGEST = ("tests", "stories", "benchmarks", "cli", "storage")
 _WAITING = ("machines", "crash")  # folders whose tests mostly wait: if all workers ran them at once, the cores would be idle
@@ -82,6 +51,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadfile"
         config.option.loadscopereorder = False
+
+
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Let what all workers import be imported once."""
+    from forking_workers import fork_workers
+
+    fork_workers(config)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,9 +91,9 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.fixture(autouse=True)
 def loopback_only() -> Iterator[list[str]]:
     """Fail the test that tried to leave loopback. Yields what was tried so far."""
-    _escapes.clear()
-    yield _escapes
-    assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"
+    escapes.clear()
+    yield escapes
+    assert not escapes, f"T-0: tests stay on loopback: {escapes}"
 
 
 @pytest.fixture(autouse=True)

@@ -52,8 +52,8 @@ _codes: dict[tuple[str, ...], str] = {}  # beginning of a forked command → cod
 def fork_agents() -> None:
     """From now on, where `subprocess` would execute an agent, a demo server or a store's check, this process forks it."""
     for command in (AGENT, SERVER):
-        _fork(command, f"from {command[-1]} import main; main()")
-    _fork(tuple(python.code(CHECK)), CHECK)
+        fork(command, f"from {command[-1]} import main; main()")
+    fork(tuple(python.code(CHECK)), CHECK)
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def forking_their_agents() -> Iterator[None]:
 def forking_commands() -> Iterator[None]:
     """Inside the block this process forks the `thresher` commands that it starts, and these fork their agents."""
     with forking_their_agents():
-        _fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
+        fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
         yield
 
 
@@ -82,27 +82,34 @@ def planted(code: str) -> tuple[str, ...]:
     """
     text = f"from {AGENT[-1]} import main\n{code}"
     command = (sys.executable, "-c", text)
-    _fork(command, text)
+    fork(command, text)
     return command
 
 
 def forked_script(file: Path) -> list[str]:
     """Return the command of a script. This process forks it, with all modules that are imported by then."""
     command = [sys.executable, str(file)]
-    _fork(tuple(command), f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
+    fork(tuple(command), f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
     return command
 
 
 def forked_code(code: str) -> list[str]:
     """Return the command of a program given as text. This process forks it, with all modules that are imported by then."""
     command = [sys.executable, "-c", code]
-    _fork(tuple(command), code)
+    fork(tuple(command), code)
     return command
 
 
-def _fork(command: tuple[str, ...], code: str) -> None:
+def fork(command: tuple[str, ...], code: str) -> None:
+    """From now on, where `subprocess` would execute a command with this beginning, this process forks and runs `code`."""
     _codes[command] = code
     subprocess.Popen.__init__ = _init  # type: ignore[assignment, method-assign]  # of all of them, as asyncio starts its processes by this class
+
+
+def fork_nothing() -> None:
+    """From now on this process executes what `subprocess` is to execute."""
+    _codes.clear()
+    subprocess.Popen.__init__ = _execute  # type: ignore[method-assign]  # as it was before `fork`
 
 
 def _init(process: subprocess.Popen[Any], args: Any, *more: Any, env: dict[str, str] | None = None, **others: Any) -> None:
