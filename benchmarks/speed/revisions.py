@@ -55,11 +55,11 @@ class Interval(NamedTuple):
 
 def interval(ratios: Sequence[float]) -> Interval:
     """Return the mean of at least two ratios above 0, with its interval by Student's t over their logarithms."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     logs = [math.log(ratio) for ratio in ratios]
     mean = statistics.fmean(logs)
-    half = float(t.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
+    half = float(stdtrit(len(logs) - 1, 0.975)) * statistics.stdev(logs) / math.sqrt(len(logs))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 

@@ -162,7 +162,7 @@ def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() ->
     """Mutation: a trial is charged to nobody's share."""
     host, poor = HostTail(useful=500), a_class("poor", 100_000, Recent(60, 8))
     classes, tried = [poor], 0
-    for n in range(1_000):
+    for n in range(400):
         classes.append(new_class(f"bred {n}", Recent(8, 0, 8)))
         for _ in range(20):
             join(classes[-1])
