@@ -69,7 +69,7 @@ from thresher.filters.dust.records import (
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
-from thresher.filters.dust.shown import ShownPage, words_of
+from thresher.filters.dust.shown import ShownPage, copy_verdict, original_of, words_of
 from thresher.filters.dust.study import KnownSite, StudyResult, written
 from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
@@ -91,7 +91,6 @@ _SAMPLE: Final = 4  # while a site shows no copies, one title in so many enters 
 _OTHERS: Final = 16  # and one page in so many of other titles
 _MOST_TITLES: Final = 64  # titles that are remembered while the list is a sample
 _TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict is needed
-_COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _NO_VERDICT: Final = Verdict(NAME)
 
 
@@ -206,18 +205,11 @@ class PageGate:
 
         Return what was learned of its families, None if nothing was.
         """
-        original = self._original(judgement)
+        original = original_of(judgement, self._judges)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
             return None
         shown = ShownPage.of(measure.text, measure.key, original)
         return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
-
-    def _original(self, judgement: Judgement) -> bytes:
-        """Return the key of the page of which a filter says that this one is a copy, b"" if none does."""
-        for verdict in judgement.standing if self._is_copy(judgement) else ():
-            if verdict.reason in _COPIES and verdict.filter in self._judges:
-                return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
-        return b""
 
     def _list(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory, n_alike: int) -> Effects:
         """Enter a page into its site's list; learn for or against rules.
@@ -293,8 +285,7 @@ class PageGate:
 
     def _is_copy(self, judgement: Judgement) -> bool:
         """Return whether a page showed what the site had shown before."""
-        is_known = not judgement.is_new
-        return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
+        return copy_verdict(judgement, self._judges) is not None
 
 
 def _title_of(page: Page) -> int:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import xxhash
 
-from thresher.crawler.core.model import Page
+from thresher.crawler.core.model import LOOKS_LIKE, OF_SERIES, Judgement, Page, Reason, Verdict
 from thresher.crawler.native import NATIVE, native
 
 HASH: Final = 5  # bytes
 _SAID: Final = 20  # words from which a page with those of another, in another order, is compared by what it names, too
+_COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 
 
 class ShownPage(NamedTuple):
@@ -32,6 +33,28 @@ class ShownPage(NamedTuple):
             original: Key of the page of which it is said to be a copy, b"" if there is none.
         """
         return cls(words[:HASH], (original or key)[-HASH:], bool(original))
+
+
+def copy_verdict(judgement: Judgement, judges: Collection[str]) -> Verdict | None:
+    """Return the verdict of one of `judges` that a page shows what another has shown, None if there is none."""
+    if judgement.is_new:
+        return None
+    return next((verdict for verdict in judgement.standing if verdict.reason in _COPIES and verdict.filter in judges), None)
+
+
+def original_of(judgement: Judgement, judges: Collection[str]) -> bytes:
+    """Return the key of the page that a page shows once more by the word of one of `judges`, b"" if none says so.
+
+    A page that is reported to look like another is enough, even if its host tells them apart by rel=canonical, as most software does of all
+    pages: a text in a menu of another language has one original for a reader. Not if the two belong to a series: days and numbers have a
+    template in common.
+    """
+    if (copy := copy_verdict(judgement, judges)) is not None:
+        return bytes.fromhex(str(copy.evidence.get("copy_of") or copy.evidence.get("replica_of") or ""))
+    for verdict in judgement.standing:
+        if verdict.tells_likeness and verdict.filter in judges and OF_SERIES not in verdict.evidence:
+            return bytes.fromhex(str(verdict.evidence[LOOKS_LIKE]))
+    return b""
 
 
 def words_of(page: Page) -> bytes:

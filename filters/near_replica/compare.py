@@ -5,7 +5,8 @@ resemblance reaches the threshold for a report (`resemblance`). For a page to be
 a confidence of 95 %: of 256 slots, 239 must agree for .9. Slots whose minimum most pages of a host have belong to its template, and are
 left out if both pages have them (boilerplate.py says why). If fewer than 25 slots are left, nothing is concluded.
 
-**Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
+**Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so. That they look alike is
+still reported, since most software names each page as its own canonical one, the text in a menu of another language, too.
 
 **Neighbourhood.** It confirms replicas whose texts differ, and decides only between equal texts. The first of these that applies:
 1. the links are the same by the rule of neighbours.py: same neighbourhood;
@@ -76,6 +77,7 @@ class Likeness(NamedTuple):
     known: float  # share (0 to 1) of the neighbourhoods that was fetched
     same: bool | None  # whether they are replicas; None: equal texts, and too little is known of the neighbourhoods
     sure: bool  # the texts are similar enough for one to be dropped
+    told_apart: bool = False  # their host says that they are no replicas
 
 
 class CompareLimits(NamedTuple):
@@ -100,9 +102,11 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
     best: Likeness | None = None
     for random_projection, name in near[:MOST_CANDIDATES]:
         known = judged(memory, name)
-        if known is None or known.replica_of or _are_told_apart(page, known):
+        if known is None or known.replica_of:
             continue
         found = likeness(page, known, random_projection, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
+        if found is not None and _are_told_apart(page, known):
+            found = found._replace(same=False, sure=False, told_apart=True)
         if found is not None and (best is None or _order(found) > _order(best)):
             best = found
     return best
@@ -170,10 +174,10 @@ def _tag(minima: bytes, place: int) -> bytes:
     return minima[at : at + 1] + _AT_PLACE[place] + minima[at : at + 6]
 
 
-def _order(found: Likeness) -> tuple[int, float, float]:
+def _order(found: Likeness) -> tuple[bool, int, float, float]:
     """Return a sort key: it is greatest for the kept page that is most surely replicated."""
     settled = 0 if not found.sure else 3 if found.same else 1 if found.same is False else 2
-    return settled, found.resemblance, -abs(found.hyperlink_map)
+    return not found.told_apart, settled, found.resemblance, -abs(found.hyperlink_map)
 
 
 def resemblance(page: KnownPage, known: KnownPage, template: bytes) -> tuple[float, int]:

@@ -35,7 +35,7 @@ import msgspec
 from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect, Revise
 from thresher.crawler.core.minhash import low_bytes
-from thresher.crawler.core.model import LOOKS_LIKE, Judgement, Mode, Page, Reason, Verdict
+from thresher.crawler.core.model import LOOKS_LIKE, OF_SERIES, TOLD_APART, Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
@@ -180,7 +180,7 @@ class ReplicaGate:
         is_replica = own.reason is Reason.NEAR_REPLICA
         if not judgement.is_new and not is_replica:
             return NOTHING_LEARNED
-        original = None if "original" not in own.evidence else bytes.fromhex(str(own.evidence["original"]))
+        original = None if "original" not in own.evidence or TOLD_APART in own.evidence else bytes.fromhex(str(own.evidence["original"]))
         if not is_replica:
             copy_links.pay(measure.via, memory)
         elif judgement.follow:
@@ -305,10 +305,12 @@ def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
 def _report(page: KnownPage, found: Likeness) -> Verdict:
     """Return the verdict that a page looks like a kept one, and is kept.
 
-    The verdict is marked if both pages belong to a series: such pages share a template, so their likeness says less.
+    The verdict is marked if both pages belong to a series, since such pages share a template, and if their host tells them apart: in both
+    cases their likeness says less.
     """
-    of_series = {"of_series": 1} if page.series == found.original.series != b"" else {}
-    said = {LOOKS_LIKE: found.original.page.hex(), **_measured(found), **of_series}
+    of_series = {OF_SERIES: 1} if page.series == found.original.series != b"" else {}
+    told_apart = {TOLD_APART: 1} if found.told_apart else {}
+    said = {LOOKS_LIKE: found.original.page.hex(), **_measured(found), **of_series, **told_apart}
     return Verdict(NAME, score=round(found.resemblance, 4), evidence=said)
 
 

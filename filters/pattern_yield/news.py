@@ -23,11 +23,10 @@ import numpy as np
 import xxhash
 
 from thresher.crawler.core.echo import without_echo
-from thresher.crawler.core.model import U64, Judgement, Page, Reason, Verdict
+from thresher.crawler.core.model import OF_SERIES, TOLD_APART, U64, Judgement, Page, Reason, Verdict
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
 _ALIASES: Final = "dust"  # the filter that knows of aliases
-_OF_SERIES: Final = "of_series"  # key in a verdict's evidence: the two URLs differ only in numbers
 _NEWS: Final = "news"  # key in a page's dict, beside its fields
 _ALIKE: Final = 0.9  # resemblance from which a page is like another one of its series
 
@@ -67,7 +66,7 @@ def novelty_of(judgement: Judgement, judges: Collection[str]) -> Novelty:
 
 
 def _looks_like(verdict: Verdict) -> bool:
-    return verdict.tells_likeness and (_OF_SERIES not in verdict.evidence or verdict.score >= _ALIKE)
+    return verdict.tells_likeness and TOLD_APART not in verdict.evidence and (OF_SERIES not in verdict.evidence or verdict.score >= _ALIKE)
 
 
 def news(url: str, origin: str, tokens: U64) -> int:

@@ -313,6 +313,25 @@ def test_replicas_count_as_one_text() -> None:
     assert list(held(at, "/p/6?print=1")) == ["/p/6?print=1"]
 
 
+@pytest.mark.parametrize("canonical", [True, False])
+def test_posts_under_menus_in_another_language_count_as_one_text(canonical: bool) -> None:
+    """near_replica reports that they look alike. Mutation: only copies and replicas have an original."""
+    at = bench()
+    words = {i: text(f"w{i}", 150) for i in range(7)}
+    menus = {lang: text(lang, 12) for lang in ("en", "fr")}
+    pages = [(f"/{lang}/post-{i}", menus[lang] + " " + words[i]) for i in range(6) for lang in menus]
+    for path, body in (*pages, ("/en/post-6", menus["en"] + " " + words[6])):
+        at.tell([page(A + path, body, seed_distance=2, canonical=A + path if canonical else "")])
+    assert list(held(at, "/fr/post-6", "/en/post-7")) == ["/fr/post-6"]
+
+
+def test_days_that_look_alike_are_no_aliases_of_each_other() -> None:
+    """Mutation: pages of a series have an original."""
+    at = bench()
+    teach(at, {f"/day/{i}": text("hours", 150) + " " + text(f"day{i}", 10) for i in range(9)})
+    assert not held(at, "/day/10")
+
+
 @pytest.mark.parametrize("status", [404, 500])
 def test_errors_are_no_aliases_of_each_other(status: int) -> None:
     at = bench()

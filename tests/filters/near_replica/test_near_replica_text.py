@@ -107,6 +107,27 @@ def test_urls_that_differ_in_numbers_alone_are_of_one_series_and_ids_are_no_numb
     assert ("of_series" in verdict.evidence) == is_series
 
 
+@pytest.mark.parametrize("n_replaced", [1, 6])
+def test_what_its_host_tells_apart_is_reported_and_never_a_replica(n_replaced: int) -> None:
+    """Both pages name themselves in rel=canonical. A third one, which names nobody, is told of first.
+
+    Mutations: they are replicas; they are not reported; the one that the host tells apart is preferred, since it is more alike.
+    """
+    gate, memory = ReplicaGate(NearReplicaSettings(), tells_copies=True), DictMemory()
+    one, other = _edited(400, n_replaced)[0]
+    texts = [("/en/1", one, f"{A}/en/1"), ("/print/1", [*one, *words(random.Random(1), 40)], ""), ("/fr/1", other, f"{A}/fr/1")]
+    told = []
+    for path, text, canonical in (texts[0], texts[2], texts[1]):
+        measure = gate.measure(page(A + path, " ".join(text), canonical=canonical))
+        told.append(gate.decide(measure, memory)[0])
+        gate.observe(measure, Judgement(told[-1].keep, told[-1].follow, (told[-1],)), memory)
+    assert [(verdict.new, verdict.reason, "told_apart" in verdict.evidence, "looks_like" in verdict.evidence) for verdict in told] == [
+        (True, None, False, False),
+        (True, None, True, True),
+        (True, None, False, True),
+    ]
+
+
 def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None:
     """2 of 400 words: .95 of the shingles. Mutation: HM asked of texts that differ: none is dropped."""
     told = _Filter()

@@ -315,6 +315,12 @@ def test_pages_of_a_series_are_new_unless_they_resemble_one_another_by_nine_tent
         assert word_on(Judgement(True, True, (of_series,)), ["near_replica"]) is said_of_series
 
 
+def test_what_its_host_tells_apart_is_new_however_alike_it_looks() -> None:
+    """Mutation: `told_apart` is not heeded, so that each page of software that names all pages canonical is held as its template."""
+    apart = Verdict("near_replica", score=0.97, evidence={"looks_like": "00", "told_apart": 1})
+    assert word_on(Judgement(True, True, (apart,)), ["near_replica"]) is Novelty.NEW
+
+
 class Alike:
     """A page gate that says of each page below /old/ that it looks like a kept one."""
 
