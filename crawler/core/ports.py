@@ -21,7 +21,8 @@ class Lane(IntEnum):
     AHEAD = 0  # probes, validations and audits: rank 0; requisites of pages: rank 1; filters' requests that can wait: rank 2
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
-    ANNOUNCED = 3  # URLs that only sitemaps named: rank by directory depth; a small share is served before FRESH is empty
+    ANNOUNCED = 3  # sitemaps beyond a host's first: rank 0; URLs that only sitemaps named: rank by directory depth; a small share is served
+    # before FRESH is empty
     TAIL = 4  # held URLs that were drawn when the host had nothing else: rank 0
     DUE = 5  # next visits of pages: rank = their time in microseconds; from then on they share the host with FRESH and ANNOUNCED
 

@@ -4,8 +4,9 @@
                    ▲ index, one level; redirect ─────────────────────┘
 
 A sitemap is requested at most once a day. It has the depth of a page that is linked from the home page; the sitemaps of an index are one
-deeper. A host that is asked only for requisites (images and styles of other hosts' pages) is a guest: its sitemaps are not read until a
-page of it is asked for.
+deeper. Those of a host beyond its first eight wait behind its linked URLs, as what they announce does: an index may name a hundred feeds,
+each of posts that links lead to anyway. A host that is asked only for requisites (images and styles of other hosts' pages) is a guest: its
+sitemaps are not read until a page of it is asked for.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import REQUESTER
 
 MAX_HOSTS = 1_000  # most hosts for which one sitemap may announce URLs
+_EARLY = 8  # sitemaps of a host that do not wait behind its linked URLs
 _TOLD = 20  # most messages about one sitemap
 _REMEMBERED = 65_536  # origins whose sitemaps were requested; 6 MB
 _OF_PAGES = (Purpose.PAGE, Purpose.ANNOUNCED, Purpose.AUDIT, Purpose.REVISIT)
@@ -142,7 +144,7 @@ class Sitemaps:
             note_skip(self._store.tables, self._totals, Skip(url.text, Reason.SITEMAP_LIMIT, "limits"), b"")
         else:
             host.n_sitemaps += 1
-            self._request(url, record, now)
+            self._request(url, record, now, waits=host.n_sitemaps > _EARLY)
         self._tables.save_announcer(queue, host)
 
     def _again(self, url: CrawlURL, record: SitemapRecord, submitted: Submitted, now: float) -> None:
@@ -158,9 +160,10 @@ class Sitemaps:
         elif new:
             self._tables.save_sitemap(url.key, record)
 
-    def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0) -> None:
+    def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0, waits: bool = False) -> None:
         seq = self._store.tables.requests.add(url, REQUESTER, now)
-        fresh = Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
+        lane, rank = (Lane.ANNOUNCED, 0) if waits else (Lane.FRESH, self._frontier.order.rank(url.site_depth, 0))
+        fresh = Entry(lane, rank, seq, 0, url)
         refusal = self._frontier.push(fresh if due <= now else Entry(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
         if refusal is None:
             record.state = "waiting"

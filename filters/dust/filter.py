@@ -40,7 +40,7 @@ import xxhash
 
 from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Release, Request, Revise, Study
-from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
+from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects

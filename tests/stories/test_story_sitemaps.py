@@ -55,6 +55,26 @@ def reported(view: View) -> str:
     return str(found.html())
 
 
+async def test_of_many_sitemaps_eight_are_read_at_once_and_the_others_behind_what_links_name(tmp_path: Path) -> None:
+    """robots.txt names twenty. Mutations: all are requested with the home page's links; those that wait are never requested."""
+    async with LittleWeb() as web:
+        feeds = [f"a.test/feed{i}.xml" for i in range(20)]
+        web.robots("a.test", "User-agent: *\nDisallow:\n" + "".join(f"Sitemap: {web.url(feed)}\n" for feed in feeds))
+        for i, feed in enumerate(feeds):
+            web.file(feed, XML, urlset(web, [f"a.test/c{i}", f"a.test/orphan{i}"]))
+            web.page(f"a.test/orphan{i}")
+        web.page("a.test/", *(f"a.test/c{i}" for i in range(20)))
+        for i in range(20):
+            web.page(f"a.test/c{i}", f"a.test/d{i}")
+            web.page(f"a.test/d{i}")
+        await crawl(tmp_path / "c", options(web, "a.test/", frontier=FrontierSettings(announced_share=0.0)))
+        kinds = [re.sub(r"\d+", "", place.removeprefix("a.test/")) for place in web.requests]
+        last_linked = max(at for at, kind in enumerate(kinds) if kind in ("c", "d"))
+        assert (kinds[:last_linked].count("feed.xml"), kinds[last_linked:].count("feed.xml")) == (8, 12)
+        assert "orphan" not in kinds[:last_linked]
+        assert kinds.count("orphan") == 20
+
+
 async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(tmp_path: Path) -> None:
     """P61: robots.txt names an index of a compressed and a plain sitemap. Each is requested once, and the URLs that only they name are
     fetched last.
