@@ -306,7 +306,7 @@ class RedirectPair(msgspec.Struct, frozen=True):
 
 LOOKS_LIKE: Final = "looks_like"  # key in a verdict's evidence: the kept page that this one resembles
 OF_SERIES: Final = "of_series"  # key beside it: the two URLs differ in numbers only
-TOLD_APART: Final = "told_apart"  # key beside it: the two pages' host names different pages as canonical
+TOLD_APART: Final = "told_apart"  # key beside it: it would be a replica, but the two pages' host names different pages as canonical
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ same (audits, the tail) are compared like any other page, so the bound of a wron
 
 Two pages show the same if they have the same words, in any order, and name the same paths (a list that is sorted in another way shows
 nothing else; the table of another season, in which the same teams have other places, names other matches), or one original: the page of
-which exact_duplicate or near_replica says that they are copies, or near_replica that they look like it (shown.py).
+which exact_duplicate or near_replica says that they are copies, or would say so if their host did not tell them apart (shown.py).
 
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
     (no site's) 8 ‖ group 8           → the same, of pages at one path on several hosts: these 8 bytes are no site's

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import xxhash
 
-from thresher.crawler.core.model import LOOKS_LIKE, OF_SERIES, Judgement, Page, Reason, Verdict
+from thresher.crawler.core.model import LOOKS_LIKE, OF_SERIES, TOLD_APART, Judgement, Page, Reason, Verdict
 from thresher.crawler.native import NATIVE, native
 
 HASH: Final = 5  # bytes
@@ -45,14 +45,13 @@ def copy_verdict(judgement: Judgement, judges: Collection[str]) -> Verdict | Non
 def original_of(judgement: Judgement, judges: Collection[str]) -> bytes:
     """Return the key of the page that a page shows once more by the word of one of `judges`, b"" if none says so.
 
-    A page that is reported to look like another is enough, even if its host tells them apart by rel=canonical, as most software does of all
-    pages: a text in a menu of another language has one original for a reader. Not if the two belong to a series: days and numbers have a
-    template in common.
+    A replica counts although its host names each of its pages canonical, as most software does: also under menus in another language a text
+    has one original for a reader. Not if the two pages belong to a series, such as days, whose template they have in common.
     """
     if (copy := copy_verdict(judgement, judges)) is not None:
         return bytes.fromhex(str(copy.evidence.get("copy_of") or copy.evidence.get("replica_of") or ""))
     for verdict in judgement.standing:
-        if verdict.tells_likeness and verdict.filter in judges and OF_SERIES not in verdict.evidence:
+        if TOLD_APART in verdict.evidence and verdict.filter in judges and OF_SERIES not in verdict.evidence:
             return bytes.fromhex(str(verdict.evidence[LOOKS_LIKE]))
     return b""
 

@@ -5,8 +5,9 @@ resemblance reaches the threshold for a report (`resemblance`). For a page to be
 a confidence of 95 %: of 256 slots, 239 must agree for .9. Slots whose minimum most pages of a host have belong to its template, and are
 left out if both pages have them (boilerplate.py says why). If fewer than 25 slots are left, nothing is concluded.
 
-**Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so. That they look alike is
-still reported, since most software names each page as its own canonical one, the text in a menu of another language, too.
+**Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so. Those whose texts would
+be replicas for sure are reported all the same, since most software names each page as its own canonical one, also a text that stands
+once more under menus in another language.
 
 **Neighbourhood.** It confirms replicas whose texts differ, and decides only between equal texts. The first of these that applies:
 1. the links are the same by the rule of neighbours.py: same neighbourhood;
@@ -106,7 +107,7 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
             continue
         found = likeness(page, known, random_projection, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
         if found is not None and _are_told_apart(page, known):
-            found = found._replace(same=False, sure=False, told_apart=True)
+            found = found._replace(same=False, told_apart=True) if found.sure else None
         if found is not None and (best is None or _order(found) > _order(best)):
             best = found
     return best

@@ -315,9 +315,9 @@ def test_replicas_count_as_one_text() -> None:
 
 @pytest.mark.parametrize("canonical", [True, False])
 def test_posts_under_menus_in_another_language_count_as_one_text(canonical: bool) -> None:
-    """near_replica reports that they look alike. Mutation: only copies and replicas have an original."""
+    """Mutation: those that their host tells apart have no original."""
     at = bench()
-    words = {i: text(f"w{i}", 150) for i in range(7)}
+    words = {i: text(f"w{i}", 400) for i in range(7)}
     menus = {lang: text(lang, 12) for lang in ("en", "fr")}
     pages = [(f"/{lang}/post-{i}", menus[lang] + " " + words[i]) for i in range(6) for lang in menus]
     for path, body in (*pages, ("/en/post-6", menus["en"] + " " + words[6])):
@@ -328,7 +328,8 @@ def test_posts_under_menus_in_another_language_count_as_one_text(canonical: bool
 def test_days_that_look_alike_are_no_aliases_of_each_other() -> None:
     """Mutation: pages of a series have an original."""
     at = bench()
-    teach(at, {f"/day/{i}": text("hours", 150) + " " + text(f"day{i}", 10) for i in range(9)})
+    for i in range(9):
+        at.tell([page(f"{A}/day/{i}", text("hours", 400) + " " + text(f"day{i}", 9), seed_distance=2, canonical=f"{A}/day/{i}")])
     assert not held(at, "/day/10")
 
 
