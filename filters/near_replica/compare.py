@@ -7,7 +7,7 @@ left out if both pages have them (boilerplate.py says why). If fewer than 25 slo
 
 **Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so. Those whose texts would
 be replicas for sure are reported all the same, since most software names each page as its own canonical one, also a text that stands
-once more under menus in another language.
+once more under menus in another language. A page that is so alike to three others of its host is alike by their template.
 
 **Neighbourhood.** It confirms replicas whose texts differ, and decides only between equal texts. The first of these that applies:
 1. the links are the same by the rule of neighbours.py: same neighbourhood;
@@ -61,6 +61,7 @@ _AT_PLACE: Final = tuple(bytes(7) + b"%d" % place for place in range(SLOTS // TA
 _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # slots that are never tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
+_MOST_APART: Final = 2  # kept pages of its host that a page may replicate but for their canonical URLs: more are alike by their template
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
 _FEWEST: Final = 25  # slots, or shingles of the shorter text, needed to conclude anything
 ENOUGH_VOTERS: Final = 16  # pages of a host from which its template is learned
@@ -101,6 +102,7 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
     close = grid.near(page.signature, memory, tags, page.minima[_BRIEF], fewest_alike(limits.resemblance))
     near = sorted((random_projection, name[:NAME]) for name, random_projection in close if name[:NAME] != page.name)
     best: Likeness | None = None
+    n_apart = 0
     for random_projection, name in near[:MOST_CANDIDATES]:
         known = judged(memory, name)
         if known is None or known.replica_of:
@@ -108,9 +110,10 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
         found = likeness(page, known, random_projection, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
         if found is not None and _are_told_apart(page, known):
             found = found._replace(same=False, told_apart=True) if found.sure else None
+            n_apart += found is not None
         if found is not None and (best is None or _order(found) > _order(best)):
             best = found
-    return best
+    return None if best is not None and best.told_apart and n_apart > _MOST_APART else best
 
 
 def likeness(

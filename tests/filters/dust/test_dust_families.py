@@ -325,6 +325,18 @@ def test_posts_under_menus_in_another_language_count_as_one_text(canonical: bool
     assert list(held(at, "/fr/post-6", "/en/post-7")) == ["/fr/post-6"]
 
 
+@pytest.mark.parametrize("unlike", [2, 4, 8])
+def test_pages_of_one_template_are_no_aliases_of_each_other(unlike: int) -> None:
+    """Each has 400 words that all have, and few of its own, and names itself canonical.
+
+    Mutation: they are reported however many are alike: from the fifth page on all others are held.
+    """
+    at = bench()
+    for name in "abcdefghijklmnop":
+        at.tell([page(f"{A}/p/{name}", text("law", 400) + " " + text(name, unlike), seed_distance=2, canonical=f"{A}/p/{name}")])
+        assert not held(at, "/p/x", "/p/y", "/p/z")
+
+
 def test_days_that_look_alike_are_no_aliases_of_each_other() -> None:
     """Mutation: pages of a series have an original."""
     at = bench()
