@@ -332,9 +332,9 @@ def test_pages_of_one_template_are_no_aliases_of_each_other(unlike: int) -> None
     Mutation: they are reported however many are alike: from the fifth page on all others are held.
     """
     at = bench()
-    for name in "abcdefghijklmnop":
+    for name in ("apples", "bricks", "candles", "doors", "engines", "flowers", "gloves", "hammers", "icons", "jackets", "knives", "lamps"):
         at.tell([page(f"{A}/p/{name}", text("law", 400) + " " + text(name, unlike), seed_distance=2, canonical=f"{A}/p/{name}")])
-        assert not held(at, "/p/x", "/p/y", "/p/z")
+        assert not held(at, "/p/mirrors", "/p/nails", "/p/ovens")
 
 
 def test_days_that_look_alike_are_no_aliases_of_each_other() -> None:
