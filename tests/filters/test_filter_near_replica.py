@@ -243,7 +243,8 @@ def test_pages_of_one_host_that_name_different_pages_as_canonical_are_no_replica
     """A manual whose untranslated pages are shown in English: each language names its own. Mutation: not asked."""
     bench = Bench()
     bench.meet(shown(f"{A}/da/1", text(1), canonical="http://book.example/da/1"))
-    assert bench.judge(shown(f"{A}/en/1", [*text(1)[:-1], "changed"], canonical="http://book.example/en/1")) == Verdict("near_replica")
+    told = bench.judge(shown(f"{A}/en/1", [*text(1)[:-1], "changed"], canonical="http://book.example/en/1"))
+    assert (told.is_against, told.reason, told.evidence["told_apart"]) == (False, None, 1), "it is reported, and new"
     assert bench.judge(shown(f"{A}/old/1", text(1), canonical="http://book.example/da/1")).reason is Reason.NEAR_REPLICA
     bench.meet(shown(f"{A}/own/1", text(2), canonical=f"{A}/own/1"))
     assert bench.judge(shown(f"{B}/own/1", text(2), canonical=f"{B}/own/1")).reason is Reason.NEAR_REPLICA, "a mirror names itself"
