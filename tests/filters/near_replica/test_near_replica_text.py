@@ -111,8 +111,7 @@ def test_urls_that_differ_in_numbers_alone_are_of_one_series_and_ids_are_no_numb
 def test_what_would_be_a_replica_and_is_told_apart_by_its_host_is_reported(n_replaced: int, is_reported: bool) -> None:
     """Two pages name themselves in rel=canonical, a third one names nobody.
 
-    Mutations: they are replicas; they are not reported; they are reported if they are alike by .8; the page that is told apart is
-    preferred, since it is more alike.
+    Mutations: they are replicas; they are not reported; they are reported if they are alike by .8.
     """
     gate, memory = ReplicaGate(NearReplicaSettings(), tells_copies=True), DictMemory()
     one, other = _edited(400, n_replaced)[0]
@@ -127,6 +126,20 @@ def test_what_would_be_a_replica_and_is_told_apart_by_its_host_is_reported(n_rep
         (True, None, is_reported, is_reported),
         (True, None, False, True),
     ]
+
+
+def test_a_page_that_only_looks_alike_is_named_before_one_that_its_host_tells_apart() -> None:
+    """Mutation: the page that is told apart is preferred, since it is more alike."""
+    gate, memory = ReplicaGate(NearReplicaSettings(), tells_copies=True), DictMemory()
+    one, other = _edited(400, 1)[0]
+    texts = [("/en/1", one, f"{A}/en/1"), ("/print/1", [*one, *words(random.Random(1), 40)], ""), ("/fr/1", other, f"{A}/fr/1")]
+    pages, told = [page(A + path, " ".join(text), canonical=canonical) for path, text, canonical in texts], []
+    for shown in pages:
+        measure = gate.measure(shown)
+        told.append(gate.decide(measure, memory)[0])
+        gate.observe(measure, Judgement(told[-1].keep, told[-1].follow, (told[-1],)), memory)
+    assert told[2].new and "told_apart" not in told[2].evidence
+    assert told[2].evidence["looks_like"] == pages[1].url.key.hex()
 
 
 def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None:
