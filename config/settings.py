@@ -217,7 +217,7 @@ class ExactDuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True, kw
 
 class PatternYieldSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    barren: Positive = 8  # a pattern is held after so many fetches in a row with nothing new, of large pages fewer; compared after as many
+    barren: Positive = 8  # a pattern is held after so many fetches in a row with nothing new, of some fewer; compared after as many
     release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # a held pattern is released when samples show this yield (lower bound)
 
 

@@ -17,7 +17,7 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.pattern_yield.records import Pattern
-from thresher.filters.pattern_yield.tree import patterns_of
+from thresher.filters.pattern_yield.sites import patterns_of
 
 if TYPE_CHECKING:
     from thresher.crawler.analysis.answer_log import AnswerLog, LoggedAnswer

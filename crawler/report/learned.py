@@ -26,7 +26,7 @@ from thresher.filters.near_replica import filter as near_replica
 from thresher.filters.near_replica import records as replicas
 from thresher.filters.pattern_yield import filter as pattern_yield
 from thresher.filters.pattern_yield.records import Pattern
-from thresher.filters.pattern_yield.tree import patterns_of
+from thresher.filters.pattern_yield.sites import patterns_of
 from thresher.storage.export.scans import hosts
 from thresher.storage.records import SITE
 from thresher.storage.schema import SITES

@@ -59,9 +59,13 @@ class Belief:
             of.n += 1
             if is_good:
                 return self._draw(of)
-        if not of.is_held and of.recent.streak >= self.barren << min(of.n_wrong, _MOST_DOUBLED):
+        if not of.is_held and of.recent.streak >= self.enough(of):
             of.is_held, of.waits, of.n, of.s = True, True, 0, 0
         return False
+
+    def enough(self, of: Opinion) -> int:
+        """Return how many barren fetches in a row hold the class."""
+        return self.barren << min(of.n_wrong, _MOST_DOUBLED)
 
     def is_likely(self, of: Opinion) -> bool:
         """Return whether half of the fetches that it takes to hold a class were barren: enough where its like is held."""

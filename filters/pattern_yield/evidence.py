@@ -3,6 +3,9 @@
 A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds its URLs. A coarser pattern stands for all patterns below it:
 it needs more barren fetches, from several of them.
 
+**Sure.** What names nothing that is still to be fetched, such as a redirect to a known page or a missing one, can lead nowhere. Half as
+many of these in a row are enough for a pattern that never gave anything.
+
 **Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
 (filters/evidence/standing.py): if only every second page of a kind is worth its fetch, the pages that are always worth it go first. A small
 difference holds nothing, since lists and exports count as new and only look better. The two are compared from `barren` fetches on. The
@@ -31,6 +34,10 @@ _MOST_DOUBLED = 5  # times that a comparison which was wrong doubles the fetches
 _FREED = 1.64  # one error in twenty on one side: for the bound that the draws must reach
 _LESS = 0.85  # of the rest's yield: which page is worth its fetch is not known better than that, lists and exports count as new
 _OF_WORDS = 3  # doublings for each word after the first that stands for any word
+_SURE = 0.5  # of the barren fetches in a row that hold a pattern: enough if it never gave anything, and none of them could lead on
+_SURE_OF_WORDS = 0.75  # the same where several words stand for any word: one of them may name the kind of page
+_MIXES_FROM = 2  # such words
+_OF_ITS_OWN = 2  # barren fetches
 _SPARED = 0.1  # share of its last fetches that must have been worth it when it is free again
 
 
@@ -43,6 +50,7 @@ class YieldEvidence(msgspec.Struct, array_like=True):
     n_barren: int = 0  # how often it became barren
     standing: Standing = msgspec.field(default_factory=Standing)  # its share of the site's fetches while it was not held
     is_surpassed: bool = False  # held because it yields less than the rest of its site
+    n_sure: int = 0  # fetches in a row that were barren and could lead nowhere; below 0: so many more are needed
 
     @property
     def barren(self) -> bool:
@@ -56,12 +64,21 @@ class HoldRule:
 
     own: Belief = field(default_factory=Belief)  # for the most specific patterns
 
-    def learn(self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False, cost: int = 1) -> bool:
+    def learn(
+        self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False, cost: int = 1, is_sure: bool = False, n_words: int = 1
+    ) -> bool:
         """Count one more fetch; return whether the pattern's URLs are to be released.
 
         Args:
             cost: Number of barren fetches in a row that a barren one counts for.
+            is_sure: Whether a barren one can lead nowhere: it names nothing that is still to be fetched.
+            n_words: Number of `<w>` in the pattern.
         """
+        if is_sure and not (worth or is_coarse or of.worth):
+            of.n_sure += 1
+            cost = max(cost, self._cost_of_sure(of, n_words))
+        else:
+            of.n_sure = min(of.n_sure, 0)
         of.fetched += 1
         of.worth += worth
         if of.is_surpassed:
@@ -72,11 +89,28 @@ class HoldRule:
         of.n_barren += of.barren and not was_barren
         return self._resumed(of, was_barren, is_wrong=is_wrong)
 
+    def _cost_of_sure(self, of: YieldEvidence, n_words: int) -> int:
+        """Return for how many barren fetches the last one counts, if those that could lead nowhere are enough."""
+        enough = self.own.enough(of.opinion)
+        share = _SURE if n_words < _MIXES_FROM else _SURE_OF_WORDS
+        return enough - of.opinion.recent.streak if of.n_sure >= share * enough else 1
+
     def begin(self, of: YieldEvidence, general: YieldEvidence) -> None:
         """Begin a pattern with the barren fetches of a more general one, if that has yielded nothing."""
         if not general.worth:
             before = general.opinion.recent
             of.opinion.recent = Recent(before.n, before.s, before.streak)
+
+    def begin_as_word(self, of: YieldEvidence, run: int, n_seen: int) -> None:
+        """Begin a pattern one of whose words was seen `n_seen` times: as many of the last fetches as `run` says were barren.
+
+        Two of its own are still needed to hold it. If others were worth their fetches, what can lead nowhere counts no more than the rest.
+        """
+        n = min(run, self.own.barren - _OF_ITS_OWN)
+        if n > of.opinion.recent.streak:
+            of.opinion.recent = Recent(n, 0.0, n)
+        if run < n_seen:
+            of.n_sure = -self.own.barren
 
     def credit(self, of: YieldEvidence, *, is_coarse: bool = False) -> bool:
         """Change a barren fetch to one that was worth it, since it led to something new; return as `learn` does."""

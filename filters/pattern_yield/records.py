@@ -105,6 +105,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     fresh: Standing = msgspec.field(default_factory=Standing)  # counts of its fetches that nothing held; `at` is their number
     early: list[tuple[str, int]] = []  # URLs and news of its first pages (filters/evidence/early.py); `good_run` is their number
     usual: UsualSize = msgspec.field(default_factory=UsualSize)
+    runs: bytes = b""  # of the words of barren URLs (word_runs.py)
 
     def on_worth(self, n_bytes: int) -> None:
         """Count a fetch that was worth it, of a page of this size; 0: not known."""
@@ -165,3 +166,13 @@ def text_key(site: bytes, text: bytes) -> bytes:
 @lru_cache(maxsize=CACHE_URLS)
 def _digest(form: str) -> bytes:
     return xxhash.xxh3_64_digest(form.encode())
+
+
+def source_of(memory: Memory, key: bytes) -> LinkSource | None:
+    """Return the record of a page or redirect, given its key of 16 bytes, whose links are not settled yet; None if there is none."""
+    value = memory.get(source_key(key))
+    return None if value is None else SOURCE.decode(value)
+
+
+def put_source(memory: Memory, key: bytes, source: LinkSource) -> None:
+    memory.put(source_key(key), encode(source), SOURCE_WEIGHT)

@@ -20,8 +20,7 @@ from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.pattern_yield.filter import YieldLinksMeasure, YieldOfLinks, YieldOfPages, YieldPageMeasure, rule_of
 from thresher.filters.pattern_yield.records import Pattern
-from thresher.filters.pattern_yield.sites import Sites
-from thresher.filters.pattern_yield.tree import patterns_of
+from thresher.filters.pattern_yield.sites import Sites, patterns_of
 from thresher.filters.tail.records import TailPolicy
 
 _KEPT = Judgement(keep=True, follow=True, verdicts=())

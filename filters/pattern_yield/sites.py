@@ -5,7 +5,7 @@ from __future__ import annotations
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
-from thresher.filters.pattern_yield.records import SUMMARY, SiteSummary, first_pages, head_key
+from thresher.filters.pattern_yield.records import SUMMARY, Pattern, SiteSummary, first_pages, head_key
 from thresher.filters.pattern_yield.tree import Tree
 
 _MOST_GLANCES = 20_000
@@ -79,3 +79,8 @@ class Sites:
         if memory is self._memory:
             head = tree.head
             self._summaries[tree.site] = SiteSummary(head.n_barren, head.awaits, head.good_run, head.n_sources)
+
+
+def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
+    """Return all patterns of a site that are in a memory."""
+    return Tree(memory, site, HoldRule()).all_patterns()

@@ -14,7 +14,8 @@ those would count that are new.
 that is held wait in classes by those words that came back at least once: the tail then serves the kind that yields most.
 
 **Words become literals** by fetches that count for the pattern without them. If these were all barren, and the last showed what the new
-pattern shows, that goes on from there; else a dead tree would be tried eight times for each word of its paths.
+pattern shows, that goes on from there; else a dead tree would be tried eight times for each word of its paths. And the last URLs with the
+word that were not worth their fetches (word_runs.py) count for it, so that two more are enough.
 
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
@@ -45,8 +46,6 @@ from thresher.filters.pattern_yield.records import (
     MOST_KINDS,
     PATTERN,
     SAMPLE,
-    SOURCE,
-    SOURCE_WEIGHT,
     LinkSource,
     Pattern,
     PatternFetch,
@@ -55,9 +54,12 @@ from thresher.filters.pattern_yield.records import (
     first_pages,
     head_key,
     pattern_key,
+    put_source,
     source_key,
+    source_of,
 )
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
+from thresher.filters.pattern_yield.word_runs import WordRuns
 
 RUN = 32  # a run of so many URLs of one text is not learned from
 OTHERS = 8  # fetches of a site that must have been worth it for such a run to be a pattern's usual answer
@@ -78,6 +80,7 @@ class Tree:
         first = first_pages(memory, site)
         self.head = first.head
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
+        self._runs = WordRuns(self.head.runs, len(self.vocabulary.counters))
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
         self._leading = b""  # key of the page learned from, if it was barren and its links are followed
@@ -164,6 +167,8 @@ class Tree:
         self.head.leading, self._leading = [], b""
         if self.barren(texts) is not None:
             self.vocabulary.pin(words, LITERAL)
+        if fetch.worth is not False:
+            self._runs.learn(words, is_barren=False)
         if fetch.worth is None:
             return
         if fetch.worth:
@@ -185,7 +190,7 @@ class Tree:
         head.run_length += 1
         head.run_forms = [form for form in head.run_forms if form in texts]
         if specific.text == fetch.text:
-            self._teach(texts, False, cost=counts_for(head.usual.cost(fetch.n_bytes)))
+            self._teach(texts, False, cost=counts_for(head.usual.cost(fetch.n_bytes)), is_sure=not fetch.may_lead)
             return
         head.pending.append(PendingFetch(fetch.key[8:], texts, spelled(fetch.parts), head.usual.cost(fetch.n_bytes)))
         if head.run_length >= RUN:
@@ -217,19 +222,24 @@ class Tree:
         for entry in pending:
             self.load(entry.forms)
             self._known[entry.forms[0]].text = self.head.run_text
-            n_named = source.n_waiting if (source := self._source(self.site + entry.key)) else 0
-            self._teach(entry.forms, False, is_open=n_named > 0, cost=counts_for(entry.cost, n_named))
+            n_named = source.n_waiting if (source := source_of(self._memory, self.site + entry.key)) else 0
+            self._teach(entry.forms, False, is_open=n_named > 0, cost=counts_for(entry.cost, n_named), is_sure=not n_named)
+            if entry.spelled:
+                self._runs.learn(parts_of(entry.spelled).hashes, is_barren=not n_named)
 
     def _begin(self, pattern: Pattern) -> None:
-        """Let a pattern without fetches, one of whose words has become a literal, go on from the one without it if that shows the same."""
+        """Let a pattern without fetches go on from the one without its newest literal, or with the barren fetches of that word."""
         for form in more_general(pattern.form, self.vocabulary.count):
             self.load((form,))
             if (general := self._known[form]).evidence.fetched:
                 if general.text == pattern.text:
                     self._rule.begin(pattern.evidence, general.evidence)
-                return
+                break
+        new = [word for word in parts_of(pattern.form).hashes if LITERAL <= self.vocabulary.count(word) < 2 * LITERAL]
+        if new:
+            self._rule.begin_as_word(pattern.evidence, max(map(self._runs.of, new)), LITERAL - 1)
 
-    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False, cost: int = 1) -> None:
+    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False, cost: int = 1, is_sure: bool = False) -> None:
         """Count for the patterns of a URL whether a fetch was worth it.
 
         Args:
@@ -250,7 +260,8 @@ class Tree:
             if not taught and not (worth and before):  # a barren pattern always counts fetches that were worth it
                 return
             spoke = spoke or self._rule.yields(pattern.evidence)
-            is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0, cost=cost)
+            n_words = pattern.form.count(WORD)
+            is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0, cost=cost, is_sure=is_sure, n_words=n_words)
             self._changed[text] = pattern
             self._judged(pattern, before, is_wrong=is_wrong)
             taught = pattern.n_taught < TAUGHT
@@ -303,10 +314,10 @@ class Tree:
     def led_on(self, key: bytes, via: bytes, n_links: int, *, is_redirect: bool) -> None:
         """Record that a page or redirect named `n_links` URLs first that will be fetched: their pages decide whether it was worth it."""
         if is_redirect:
-            self._put_source(key, LinkSource([], via, n_links))
+            put_source(self._memory, key, LinkSource([], via, n_links))
         elif self.head.leading:
             counted_at = max(1, self.head.fresh.at) if self._standings(self.head.leading) else 0
-            self._put_source(key, LinkSource(self.head.leading, via, n_links, counted_at=counted_at))
+            put_source(self._memory, key, LinkSource(self.head.leading, via, n_links, counted_at=counted_at))
             if not self._is_pending(key):
                 self._recount(self.head.leading, _OPEN, counted_at)
         else:
@@ -316,14 +327,14 @@ class Tree:
     def on_settled(self, via: bytes, worth: bool) -> None:
         """Count one settled URL for the page `via` of this site that named it first."""
         for _ in range(_MOST_CREDITED):
-            source = self._source(via)
+            source = source_of(self._memory, via)
             if source is None:
                 return
             if not source.forms:
                 if not worth or source.worth:
                     return
                 source.worth = True
-                self._put_source(via, source)
+                put_source(self._memory, via, source)
                 if source.via[:8] != self.site:
                     return
                 via = source.via
@@ -334,7 +345,7 @@ class Tree:
     def _on_page_settled(self, key: bytes, source: LinkSource, worth: bool) -> None:
         source.n_waiting -= 1
         if not worth and source.n_waiting > 0:
-            self._put_source(key, source)
+            put_source(self._memory, key, source)
             return
         self._forget(key)
         if worth:
@@ -365,7 +376,7 @@ class Tree:
 
     def take(self, key: bytes) -> LinkSource | None:
         """Return the record of a redirect whose last page is settled, and delete it."""
-        source = self._source(key) if self.head.n_sources else None
+        source = source_of(self._memory, key) if self.head.n_sources else None
         if source is not None:
             self._forget(key)
         return source
@@ -380,21 +391,10 @@ class Tree:
         """Write what has changed."""
         head = self.head
         head.n_counted, head.counters = self.vocabulary.n_counted, self.vocabulary.counters
+        head.runs = self._runs.counters
         head.awaits = self._leading
         for text, pattern in self._changed.items():
             of = pattern.evidence
             self._memory.put(pattern_key(self.site, text), encode(pattern), BARREN_WEIGHT if of.barren else float(of.fetched))
         self._changed.clear()
         self._memory.put(head_key(self.site), encode(head), HEAD_WEIGHT)
-
-    def _source(self, key: bytes) -> LinkSource | None:
-        value = self._memory.get(source_key(key))
-        return None if value is None else SOURCE.decode(value)
-
-    def _put_source(self, key: bytes, source: LinkSource) -> None:
-        self._memory.put(source_key(key), encode(source), SOURCE_WEIGHT)
-
-
-def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
-    """Return all patterns of a site that are in a memory."""
-    return Tree(memory, site, HoldRule()).all_patterns()

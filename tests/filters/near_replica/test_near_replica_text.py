@@ -138,7 +138,8 @@ def test_a_page_that_only_looks_alike_is_named_before_one_that_its_host_tells_ap
         measure = gate.measure(shown)
         told.append(gate.decide(measure, memory)[0])
         gate.observe(measure, Judgement(told[-1].keep, told[-1].follow, (told[-1],)), memory)
-    assert told[2].new and "told_apart" not in told[2].evidence
+    assert told[2].new
+    assert "told_apart" not in told[2].evidence
     assert told[2].evidence["looks_like"] == pages[1].url.key.hex()
 
 

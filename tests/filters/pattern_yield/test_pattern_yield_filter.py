@@ -32,7 +32,8 @@ from thresher.filters.pattern_yield.news import Novelty, news
 from thresher.filters.pattern_yield.news import novelty_of as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
-from thresher.filters.pattern_yield.tree import Tree, patterns_of
+from thresher.filters.pattern_yield.sites import patterns_of
+from thresher.filters.pattern_yield.tree import Tree
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -167,7 +168,7 @@ def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to()
     assert recent is not None
     found = recent(holder("a.example/edit/<n>"), DictMemory())
     assert found is not None
-    assert (round(found.n), found.s, found.streak) == (11, 0, 12)
+    assert (round(found.n), found.s, found.streak) == (12, 0, 13)
     assert recent("pattern_yield of/another", DictMemory()) == Recent()
 
 

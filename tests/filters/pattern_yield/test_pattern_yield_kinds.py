@@ -9,7 +9,7 @@ from test_pattern_yield_filter import SITE, Crawl, own, panel, told
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.ports import Memory
 from thresher.filters.pattern_yield.records import MOST_KINDS
-from thresher.filters.pattern_yield.tree import patterns_of
+from thresher.filters.pattern_yield.sites import patterns_of
 
 FORM = "pattern_yield a.example/<n>/<w>"
 
