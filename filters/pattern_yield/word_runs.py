@@ -4,7 +4,7 @@ Each word has two counters, of which the smaller one counts. A fetch that was wo
 a good word hides a run, and the pattern that begins with the word has to show it anew; one with a barren word lengthens it only if both
 counters collide.
 
-Memory: 64 to 1,024 bytes a site. Time: 0.2 µs per word.
+Memory: 64 to 1,024 bytes a site. Time: under 1 µs per word.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from told import Site, word
 
 from thresher.config.settings import PatternYieldSettings
 from thresher.filters.pattern_yield.replay import PatternReplay
+from thresher.filters.pattern_yield.word_runs import WordRuns
 
 
 def test_dead_links_of_a_tree_are_not_tried_again_for_each_word_of_its_paths() -> None:
@@ -72,3 +73,16 @@ def test_only_the_last_urls_of_a_word_count_for_its_pattern() -> None:
 def test_urls_of_a_word_that_may_still_lead_on_count_for_nothing() -> None:
     """Each names URLs that are not fetched yet. Mutation: such are taken for barren ones."""
     assert fetched_of_a_word(n_led=2) == 16
+
+
+def test_runs_of_words_outlive_the_growth_of_their_sketch_and_end_with_a_good_url() -> None:
+    """Mutations: new counters begin at 0; the larger of two counters is returned; a good URL ends no run."""
+    barren, like_it, good = (low | high << 32 for low, high in ((1, 2), (1, 3), (5, 6)))  # the second shares a counter with the first
+    runs = WordRuns(b"", 64)
+    for _ in range(3):
+        runs.learn((barren, good), is_barren=True)
+    runs.learn((good,), is_barren=False)
+    grown = WordRuns(runs.counters, 4_096)
+    for one in (runs, grown):
+        assert [one.of(word) for word in (barren, like_it, good)] == [3, 0, 0]
+    assert len(grown.counters) == 1_024
