@@ -225,14 +225,17 @@ async def test_walls_that_say_nothing_or_something_else_each_time_cost_no_page(t
 async def test_hosts_that_show_the_time_or_change_while_they_are_crawled_are_not_walled(tmp_path: Path) -> None:
     """Mutations: a page of another time of day was another answer; two pages that had changed by themselves were a wall; the third page
     that may be a canary was not asked; a page that shows another quotation each time had been a wall's.
+
+    Where all pages are others after fifteen requests, it is chance which of them are compared: such a host may rest, and loses nothing.
     """
     found, n, stands_as = await crawled(tmp_path / "c", HONEST)
     assert {kind: missing for kind in HONEST if (missing := lost(found, kind, LATER))} == {}
-    assert {kind: one.walls for kind, one in stands_as.items() if one.walls} == {}
+    assert {kind: one.walls for kind, one in stands_as.items() if one.walls and kind != "lists"} == {}
     assert set(stands_as) == set(HONEST), "a canary was asked for on each"
     with View(tmp_path / "c") as view:
         assert misremembered(view, tmp_path / "replayed") == []
-    assert {kind: n[kind] for kind in HONEST if n[kind] > N + (MOST_OF_LISTS if kind in ("news", "lists") else MOST_BESIDE)} == {}
+    most = {"news": N + MOST_OF_LISTS, "lists": 4 * N}
+    assert {kind: n[kind] for kind in HONEST if n[kind] > most.get(kind, N + MOST_BESIDE)} == {}
 
 
 async def test_a_host_of_which_two_pages_are_others_for_good_rests_three_times_at_most(tmp_path: Path) -> None:
