@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from told import Site, word
 
 from thresher.config.settings import PatternYieldSettings
@@ -86,3 +88,20 @@ def test_runs_of_words_outlive_the_growth_of_their_sketch_and_end_with_a_good_ur
     for one in (runs, grown):
         assert [one.of(word) for word in (barren, like_it, good)] == [3, 0, 0]
     assert len(grown.counters) == 1_024
+
+
+def test_a_run_outlasts_hundreds_of_good_urls_with_words_of_their_own() -> None:
+    """Mutations: a good URL sets both counters of a word to 0; the larger one."""
+    words = [int.from_bytes(hashlib.blake2b(b"%d" % i, digest_size=8).digest()) for i in range(1_000)]
+    runs, barren, good = WordRuns(b"", 1_024), words[:20], words[20:]
+    for i, fine in enumerate(good):
+        runs.learn((fine,), is_barren=False)
+        if i % 100 == 0:
+            runs.learn(barren, is_barren=True)
+    assert sum(runs.of(each) == 10 for each in barren) >= 18
+    assert not any(runs.of(each) for each in good[-200:] if not any(shares(each, other) for other in barren))
+
+
+def shares(one: int, other: int) -> bool:
+    """Return whether two words have a counter of 1,024 in common."""
+    return bool({one & 1_023, one >> 32 & 1_023} & {other & 1_023, other >> 32 & 1_023})
