@@ -87,6 +87,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)
