@@ -42,7 +42,7 @@ FEW_BYTES = 120  # of a site's memory: so few that a story's records do not all 
 
 
 def thorough(n: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return examples(max_examples=n // 2, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
+    return examples(max_examples=n // 3, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class _Together:
         self.largest = max(self.largest, len(owed))
 
 
-@examples(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@examples(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(story=visits)
 def test_pages_that_are_learned_from_together_teach_what_each_alone_teaches(story: list[Subject]) -> None:
     """Mutation: `Lessons.before` did not catch up: a page was judged before the page of its site was learned from."""

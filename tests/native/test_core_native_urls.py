@@ -66,7 +66,7 @@ URLS = st.lists(st.builds("http://{}.example/{}".format, st.sampled_from("abc"),
 
 
 @given(BASES, HREFS, RULES)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_links_mean_the_same(base: str, hrefs: list[str], rules: URLRules) -> None:
     """Law. Mutations: "." at the start of a segment is wrong; a folder with escapes is wrong."""
     met = ["http://a.example/", "https://b.example:8443/"]
@@ -103,7 +103,7 @@ def test_keys_are_the_same(rests: list[str], secret: bytes) -> None:
 
 
 @given(URLS, st.integers(0, 4), st.integers(1, 4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params: int) -> None:
     """Law: limits and extensions have the same results in native code and in Python."""
     links = LinkColumns(texts, origins_of(texts), ["example"] * len(texts))
@@ -115,7 +115,7 @@ def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params:
 
 
 @given(URLS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_paths_are_the_same(texts: list[str]) -> None:
     """Mutations: equal ones came twice; a path that begins another one came after it."""
     found = shown._paths(texts)

@@ -28,8 +28,8 @@ from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose
 from thresher.crawler.core.ports import Entry, Lane
 
 seeds = st.integers(min_value=0, max_value=2**32)
-few = settings(max_examples=25, deadline=None)
-fewer = settings(max_examples=8, deadline=None)
+few = settings(max_examples=15, deadline=None)
+fewer = settings(max_examples=5, deadline=None)
 
 
 @few

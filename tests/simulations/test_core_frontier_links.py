@@ -31,7 +31,7 @@ def crawled(seed: int, *, one_by_one: bool) -> World:
     return world
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(st.integers(min_value=0, max_value=2**32))
 def test_links_pushed_as_columns_are_as_links_pushed_one_by_one(seed: int) -> None:
     """Mutations: a host whose first URL is now a new one keeps its old place; rows are counted twice; links are held in memory beyond
