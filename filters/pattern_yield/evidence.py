@@ -3,7 +3,7 @@
 A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds its URLs. A coarser pattern stands for all patterns below it:
 it needs more barren fetches, from several of them.
 
-**Sure.** What names nothing that is still to be fetched, such as a redirect to a known page or a missing one, can lead nowhere. Half as
+**Sure.** What names nothing new that is let in, such as a redirect to a known page or a missing one, can lead nowhere. Half as
 many of these in a row are enough for a pattern that never gave anything.
 
 **Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
@@ -71,7 +71,7 @@ class HoldRule:
 
         Args:
             cost: Number of barren fetches in a row that a barren one counts for.
-            is_sure: Whether a barren one can lead nowhere: it names nothing that is still to be fetched.
+            is_sure: Whether a barren one can lead nowhere: it names nothing new that is let in.
             n_words: Number of `<w>` in the pattern.
         """
         if is_sure and not (worth or is_coarse or of.worth):

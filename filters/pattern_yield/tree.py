@@ -157,8 +157,7 @@ class Tree:
 
     def learn(self, fetch: PatternFetch) -> None:
         """Learn from an answered request."""
-        texts = self.forms(fetch.parts)
-        words = fetch.parts.hashes
+        texts, words = self.forms(fetch.parts), fetch.parts.hashes
         self.vocabulary.add(words)
         self.load(texts)
         specific = self._known[texts[0]]
@@ -245,6 +244,7 @@ class Tree:
         Args:
             is_open: Whether a URL that the page named may still be worth its fetch.
             cost: Number of barren fetches that a barren one counts for.
+            is_sure: Whether a barren one can lead nowhere: the page named nothing new that is let in.
         """
         if not worth and not self._known[texts[0]].evidence.fetched:
             self._begin(self._known[texts[0]])
