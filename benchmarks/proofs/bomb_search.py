@@ -33,7 +33,7 @@ from benchmarks.support.nestings import KNOWN, Recipe, Unit, changed, drawn, pag
 from thresher.config.settings import Settings
 from thresher.crawler.agent.wiring import assemble
 from thresher.crawler.clock import Clock
-from thresher.crawler.core import html
+from thresher.crawler.core.bomb import bomb
 from thresher.crawler.core.model import Fetched, Head
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.page.batch_reader import BatchReader, _Ticket
@@ -67,13 +67,13 @@ def reading() -> Iterator[BatchReader]:
 def longest_page(recipe: Recipe) -> bytes:
     """Return the longest page of the recipe that the scan lets through, b"" if it lets none through."""
     most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
-    if not html.bomb(most):
+    if not bomb(most):
         return most
     found, low, high = b"", 0, _LARGEST
     for _ in range(_HALVINGS):
         middle = (low + high) // 2
         tried = page(recipe, middle)[:_LARGEST]
-        if html.bomb(tried):
+        if bomb(tried):
             high = middle
         else:
             found, low = tried, middle
@@ -83,7 +83,7 @@ def longest_page(recipe: Recipe) -> bytes:
 def scan_rounds(body: bytes) -> list[float]:
     """Scan a page that the scan refuses; return the processor time of that one round of the loop in seconds."""
     began = time.thread_time()
-    html.bomb(body)
+    bomb(body)
     return [time.thread_time() - began]
 
 

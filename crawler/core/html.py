@@ -28,14 +28,13 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from thresher.crawler.core import robots
-from thresher.crawler.core.bomb import bomb
 from thresher.crawler.core.charset import WIDE, declared, decode
 from thresher.crawler.core.markup import attributes
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
 
-__all__ = ["BodyForm", "DecodedBody", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
+__all__ = ["BodyForm", "DecodedBody", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 
 SNIFF_BYTES: Final = 1_024
 SCAN_BYTES: Final = 256 << 10
@@ -196,7 +195,12 @@ def prepared(
         return DecodedBody(body_utf8, charset, BodyForm.PLAIN)
     if NATIVE and not isinstance(taken := native.page(body_utf8, max_links, Link), str):
         return DecodedBody(body_utf8, charset, BodyForm.HTML, taken)
-    return None if not is_isolated and bomb(body_utf8) else DecodedBody(body_utf8, charset, BodyForm.HTML)
+    if not is_isolated:
+        from thresher.crawler.core.bomb import bomb  # it needs numpy, without which a child process starts in half the time
+
+        if bomb(body_utf8):
+            return None
+    return DecodedBody(body_utf8, charset, BodyForm.HTML)
 
 
 def finished(source: DecodedBody, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:

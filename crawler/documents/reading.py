@@ -10,7 +10,6 @@ from typing import Final
 
 from thresher.crawler.core.document_types import DOCUMENTS, PDF
 from thresher.crawler.documents.found import Document
-from thresher.crawler.documents.office import read_office
 
 _SHARE: Final = 0.6  # share of the CPU time that goes into reading; the rest is for finishing
 
@@ -39,5 +38,7 @@ def read_document(body: bytes, mime_type: str, *, max_links: int, seconds: float
 
         read_pdf(body, found)
     else:
+        from thresher.crawler.documents.office import read_office
+
         read_office(body, mime_type, found)
     return found

@@ -1,6 +1,6 @@
 """Parses pages: ordinary ones in this process, large and suspicious ones in a child process that can be killed.
 
-lexbor cannot be interrupted, and takes minutes for some pages of a hundred kilobytes. So `Parser.here` asks `html.bomb` first and returns
+lexbor cannot be interrupted, and takes minutes for some pages of a hundred kilobytes. So `Parser.here` asks `bomb` first and returns
 None for a page that must be isolated; `Parser.apart` sends such a page to a child with limited memory and CPU time. A page that kills its
 child keeps the links that a bounded scan of its start finds, and is flagged.
 
@@ -8,7 +8,7 @@ The limit of a page is CPU time of the child, so that no page loses its text bec
 much longer and has not used up its CPU time is stopped, swapped out or starved, which is not the page's fault: the child is replaced, and
 the page is tried once more after the waiting pages.
 
-A child is started when it is first needed, and again after a death; each start takes about 0.2 s of CPU time. It is replaced after
+A child is started when it is first needed, and again after a death; each start takes about 0.1 s of CPU time. It is replaced after
 `parse.recycle_after` pages, so that possible memory leaks of lexbor stay bounded.
 """
 
