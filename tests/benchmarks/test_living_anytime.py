@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from forking_agents import forking_commands
@@ -16,10 +17,25 @@ from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, 
 from benchmarks.living.early import below, crawled, found
 from benchmarks.living.folders import kind, site_of
 from benchmarks.living.folders import main as main_of_folders
-from benchmarks.living.recordings import record, recorded
+from benchmarks.living.recordings import Recording, record, recorded
 from benchmarks.living.replayed import main as main_of_replays
 from benchmarks.living.replayed import measure as replayed_measure
 from benchmarks.living.sites import SITES
+
+
+class Kept(NamedTuple):
+    """The tiny site's recording, and the folder where it is."""
+
+    directory: Path
+    made: Recording
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Record the tiny site once for several tests, which only read it."""
+    directory = tmp_path_factory.mktemp("kept")
+    with forking_commands(), serving_tiny(directory) as place:
+        return Kept(directory, record(SITE, place, directory))
 
 
 def run(documents: str, *, n_bytes: int = 1) -> Run:
@@ -115,41 +131,40 @@ def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
     assert "e" not in found
 
 
-def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(kept: Kept, capfd: pytest.CaptureFixture[str]) -> None:
     """Mutation: replays had the recorded crawl's own filters, which are all off: nothing was drawn late."""
-    with forking_commands(), serving_tiny(tmp_path) as place:
-        made = record(SITE, place, tmp_path)
-    assert [(one.run.documents, one.clusters) for one in recorded(tmp_path, [SITE.name]).values()] == [(made.run.documents, made.clusters)]
-    found = replayed_measure(SITE, made, tmp_path / SITE.name, ["filters.pattern_yield.barren=2"], "1")
+    made = kept.made
+    read = recorded(kept.directory, [SITE.name]).values()
+    assert [(one.run.documents, one.clusters) for one in read] == [(made.run.documents, made.clusters)]
+    found = replayed_measure(SITE, made, kept.directory / SITE.name, ["filters.pattern_yield.barren=2"], "1")
     assert (found.documents, found.lost, found.near) == (N_PAGES, 0, 0)
     assert N_PAGES < found.n_requests <= found.n_plain == len(made.requests)
     assert found.tail[0] > 0
     told = capfd.readouterr().out
     assert "lost 0 (+0 near) of 16" in told
     assert "not replayed: 1 of plain's requests, 1 in its first half" in told  # the sitemap that is not there
-    assert main_of_replays([str(tmp_path)]) == 2
+    assert main_of_replays([str(kept.directory)]) == 2
 
 
-def test_a_folder_is_a_site_and_one_that_is_recorded_is_not_crawled_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_a_site_and_one_that_is_recorded_is_not_crawled_again(kept: Kept, capfd: pytest.CaptureFixture[str]) -> None:
     """Apache is not needed here: the tiny site's recording has the folder's name. Mutation: a wrong folder was served all the same."""
-    with forking_commands(), serving_tiny(tmp_path) as place:
-        record(SITE, place, tmp_path)
-    assert main_of_folders([str(tmp_path), f"{tmp_path}/nowhere/Tiny=0"]) in {0, 1}
+    at = str(kept.directory)
+    assert main_of_folders([at, f"{at}/nowhere/Tiny=0"]) in {0, 1}
     assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
-    assert main_of_folders([str(tmp_path), f"{tmp_path}/nowhere", f"{tmp_path}/a/tiny", f"{tmp_path}/b/tiny"]) == 2
+    assert main_of_folders([at, f"{at}/nowhere", f"{at}/a/tiny", f"{at}/b/tiny"]) == 2
     told = capfd.readouterr().err
-    assert f"{tmp_path}/nowhere: not a folder" in told
+    assert f"{at}/nowhere: not a folder" in told
     assert "tiny: 2 folders have this name" in told
     site = site_of(Path("/usr/share/doc/A manual"), "/index.html")
     assert (site.name, site.hosts, site.seed) == ("a-manual", ("a-manual.example",), "/index.html")
     assert kind("http://a-manual.example/en/part/one/page.html") == "/en/part"
 
 
-def test_the_beginning_of_a_recorded_site_is_crawled_plainly_and_with_filters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_beginning_of_a_recorded_site_is_crawled_plainly_and_with_filters(kept: Kept, tmp_path: Path) -> None:
     """Mutation: requests beyond the budget were counted."""
     with forking_commands(), serving_tiny(tmp_path) as place:
-        made = record(SITE, place, tmp_path)
         runs = [crawled(SITE, place, tmp_path / name, [*of, "limits.max_pages=6"]) for name, of in (("p", enforced(())), ("f", ()))]
+    made = kept.made
     n = found(runs[0], 6, made.clusters)
     assert 3 <= n <= 6
     assert found(runs[0], 3, made.clusters) < n

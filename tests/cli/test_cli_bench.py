@@ -12,6 +12,7 @@ from pathlib import Path
 
 import forking
 import pytest
+from long import shortened
 
 from thresher.crawler.bench import crawl_bench
 from thresher.crawler.bench.ablations import names
@@ -67,12 +68,15 @@ def test_a_crawl_that_ends_early_gives_no_figure() -> None:
 
 @pytest.mark.parametrize(
     ("agents", "victim", "by", "says"),
-    [
-        (1, "agent", signal.SIGKILL, r"exit -9 after \d+ pages"),
-        (1, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
-        (1, "agent", signal.SIGSTOP, r"no page for 1 s after \d+: the crawl or its server has stopped"),
-        (2, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
-    ],
+    shortened(
+        [
+            (1, "agent", signal.SIGKILL, r"exit -9 after \d+ pages"),
+            (1, "agent", signal.SIGSTOP, r"no page for 1 s after \d+: the crawl or its server has stopped"),
+            (1, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
+            (2, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
+        ],
+        3,
+    ),
 )
 def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_figure(
     agents: int, victim: str, by: signal.Signals, says: str, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from command import Command
 from injecting import crash_at
+from long import shortened
 from small_store import BODY, NOW, SEED, SmallStore, build
 
 from thresher.crawler.core.errors import UsageError
@@ -67,7 +68,8 @@ _ABSENT = {  # of one host without sitemaps
 }
 
 
-@pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
+# each export of texts starts a child: the fields of its rows are in test_cli_export_texts.py, too
+@pytest.mark.parametrize("what", shortened([*sorted(set(KINDS) - _ABSENT - {"texts"}), "texts"], -1))
 def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Command, crawl: Path) -> None:
     names = [field.name for field in KINDS[what].fields if not field.on_request]
     words = ["--what", what, *(["--text", "visible"] if what == "texts" else [])]  # main texts take longer: test_cli_export_texts.py

@@ -17,6 +17,7 @@ from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.children import text_extractor
 from thresher.crawler.children.text_extractor import TextExtractor
 from thresher.crawler.children.text_process import TextSetup
+from thresher.storage.export.kinds import KINDS
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("trafilatura")
@@ -91,8 +92,8 @@ def by_name(out: str, said: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Export the texts of one crawl with the pages of several tests: each export starts a child, most of a second of CPU."""
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The crawl with the pages of several tests."""
     path = tmp_path_factory.mktemp("texts") / "c"
     small = SmallStore(path, Settings(seeds=[SEED]))
     for name, record in {**ARTICLES, **HONEST, **MIXED}.items():
@@ -100,7 +101,13 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
         small.known(url)
         small.page(url, **record)
     small.store.close(NOW + 100)
-    ran = forking.run(["export", path, "--what", "texts"], cwd=path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def exported(pages: Path) -> dict[str, dict[str, Any]]:
+    """Export the texts of one crawl for several tests: each export starts a child, most of a second of CPU."""
+    ran = forking.run(["export", pages, "--what", "texts"], cwd=pages)
     assert ran.returncode == 0, ran.stderr
     return by_name(ran.stdout, ran.stderr)
 
@@ -207,11 +214,16 @@ def test_a_few_pages_start_one_child_and_many_may_start_more(monkeypatch: pytest
     assert 1 <= len(started) <= n_places == 1 + n_pages // 32
 
 
-def test_texts_as_parquet_have_types(thresher: Command, tmp_path: Path) -> None:
-    path = store(tmp_path / "c", {"/de": article(GERMAN)})
-    assert thresher("export", path, "--what", "texts", "--format", "parquet", "-o", tmp_path / "texts").code == 0
+def test_texts_as_parquet_have_types_and_the_rows_of_json_lines(
+    thresher: Command, tmp_path: Path, pages: Path, exported: dict[str, dict[str, Any]]
+) -> None:
+    assert thresher("export", pages, "--what", "texts", "--format", "parquet", "-o", tmp_path / "texts").code == 0
     table = parquet.read_table(tmp_path / "texts")
     types = {field.name: str(field.type) for field in table.schema}
     assert (types["text"], types["language_confidence"], types["characters"]) == ("string", "double", "int64")
     assert types["language"].startswith("dictionary")
-    assert table.column("language").to_pylist() == ["de"]
+    names = [field.name for field in KINDS["texts"].fields if not field.on_request]
+    assert table.column_names == names
+    for name in ("url", "text", "text_by", "language", "language_confidence", "characters", "fault"):
+        assert table.column(name).to_pylist() == [row[name] for row in exported.values()]
+    assert all(list(row) == [*names, "said"] for row in exported.values())

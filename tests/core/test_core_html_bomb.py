@@ -160,7 +160,7 @@ def outline_of(body: bytes) -> Tags | None:
 
 
 @given(st.lists(st.sampled_from(["<p", "<b x", "</p", " a=", "='", '="', " = '", '"', "'", ">", " ", "x", "=", "/"]), max_size=20))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_a_page_is_cleared_only_where_every_tag_ends_at_its_first_bracket(pieces: list[str]) -> None:
     """Law over quotes. Mutations: one kind of quotes, or the white space before them, is ignored."""
     body = "".join(pieces).encode() + bytes(32)
@@ -264,7 +264,7 @@ NAMES = ["a", "h1", "div", "section", "template", "blockquote", "my-element-one"
         st.tuples(st.sampled_from(NAMES), st.sampled_from([">", " x>", "/>", "\n>", "\t a=b>"]), st.booleans()), min_size=1, max_size=20
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_names_are_told_apart_whatever_follows_them(tags: list[tuple[str, str, bool]]) -> None:
     """Law: equal names, and only those, have equal words, up to their length; case does not matter."""
     source, places = "", []

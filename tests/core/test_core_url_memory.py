@@ -18,7 +18,7 @@ HREFS = st.lists(st.text(alphabet="ab/.?#:%\\ \t-_~&=@1é", min_size=1, max_size
 
 
 @given(st.lists(st.tuples(st.sampled_from(BASES), HREFS), min_size=1, max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_space_with_a_past_resolves_as_a_new_one(pages: list[tuple[str, list[str]]]) -> None:
     """Mutation: with the base's host in place of its folder as what a relative link depends on, this fails."""
     space = URLSpace(bytes(16), URLRules())
@@ -45,7 +45,7 @@ PLACES = st.sampled_from(
 
 
 @given(st.sampled_from(BASES[:4]), PLACES, CLEAN)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_clean_link_means_what_the_parser_says(base: str, place: str, rest: str) -> None:
     """Mutation: with "'" among the clean characters, which a query escapes, or with "." in front of a segment, this fails."""
     space = URLSpace(bytes(16), URLRules(ports=None))

@@ -152,7 +152,7 @@ HANGS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", shortened([*HANGS], 2))
 async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> None:
     """F64, F66: the child dies when its time is used up, the page keeps the links of a scan, and other pages go on."""
-    async with parsing(patience_s=300.0) as harness:
+    async with parsing(timeout=0.2, patience_s=300.0) as harness:
         await harness.apart(LINKED)
         first = children()
         parsed = await parsed_late(harness, LINKED + HANGS[name](), headers=["nofollow"])
@@ -245,13 +245,14 @@ async def test_a_huge_attribute_is_dropped() -> None:
         assert (len(parsed.links), parsed.n_links, parsed.flags) == (1, 2, frozenset())
 
 
-async def test_of_a_million_links_ten_thousand_are_kept() -> None:
+@pytest.mark.parametrize("n", shortened([1 << 17, 1 << 20], 1))
+async def test_of_very_many_links_ten_thousand_are_kept(n: int) -> None:
     """F68: both if the parser succeeds and if it is killed meanwhile."""
     async with parsing(timeout=60.0) as harness:
-        body = b"<a href=x>" * (1 << 20)
+        body = b"<a href=x>" * n
         await harness.apart(LINKED)
         parsed = await parsed_late(harness, body)
-        assert (len(parsed.links), parsed.n_links, parsed.flags) == (MAX_LINKS, 1 << 20, frozenset({Flag.LINKS_TRUNCATED}))
+        assert (len(parsed.links), parsed.n_links, parsed.flags) == (MAX_LINKS, n, frozenset({Flag.LINKS_TRUNCATED}))
     async with parsing(timeout=0.05) as harness:
         parsed = await harness.apart(body)
         assert (len(parsed.links), parsed.flags) == (MAX_LINKS, frozenset({Flag.LINKS_TRUNCATED, Flag.PARSE_TIMEOUT}))

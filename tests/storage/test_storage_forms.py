@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from little_web import LittleWeb, crawl
+from long import shortened
 from record_forms import breaks, forms, pinned
 from stored_crawl import CRAWLS, PLAIN, configuration, put, unpacked
 
@@ -71,7 +72,7 @@ def test_each_change_of_a_form_is_seen() -> None:
     assert changed(lambda now, _: now["packed"].update(undo={})) == ["packed undo: other bytes"]
 
 
-@pytest.mark.parametrize("schema", [*CARRIED_OVER, VERSION])
+@pytest.mark.parametrize("schema", shortened([CARRIED_OVER[0], VERSION, *CARRIED_OVER[1:]], 2))  # the first was changed most
 async def test_a_crawl_that_was_begun_by_other_code_goes_on(schema: int, tmp_path: Path) -> None:
     """Of each schema that can be carried over, and of today's: nothing that was known is lost, and every page comes.
 

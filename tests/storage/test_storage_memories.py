@@ -75,7 +75,7 @@ def test_what_no_longer_is_remembered_before_it_was_written_is_read(tmp_path: Pa
 PUTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40), st.sampled_from([0.0, 1.0, 2.5])), max_size=30)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(PUTS)
 def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPathFactory, puts: list[tuple[int, int, float]]) -> None:
     """Law: which records are evicted depends on the visits alone, not on which of them were committed together.

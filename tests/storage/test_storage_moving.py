@@ -34,14 +34,15 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return half_a_crawl(tmp_path_factory.mktemp("crawled"))
 
 
-def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("numbers", shortened([[2, 3, 1], [2, 5, 3, 1]], 1))
+def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Path, tmp_path: Path, numbers: list[int]) -> None:
     """The number of agents goes up and down again.
 
     After each move the store is sound, and all shards together tell what the one store told.
     """
     store = shutil.copytree(crawled, tmp_path / "store")
     before = known(store)
-    for n in (2, 5, 3, 1):
+    for n in numbers:
         reshard(store, n)
         assert known(store) == before
         assert verify(store) == []

@@ -30,7 +30,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 400)), min_size=1, max_size=40), st.booleans(), st.integers(0, 31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tuple[int, int]], is_redirect: bool, worth: int) -> None:
     """All tables are compared: the rows of `seen`, what `urls` and `queue` say, the counters, and the next number."""
     source = url("source", seed_distance=3, hops=1)

@@ -136,7 +136,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 @example([("page", [1, 1, 1, 1]), ("take", 0), ("move", 1, 1), ("take", 0), ("take", 0)])  # back into the row from which one was taken last
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list[tuple[Any, ...]]) -> None:
     """Law: whatever is queued, moved, taken or withdrawn, and whenever it is flushed, the rows hold what waits, in its order."""
     with TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 1.0) as store:
