@@ -67,7 +67,7 @@ def test_the_canonical_form_is_a_fixed_point_and_nothing_but_bad_url_is_raised(t
         assert "@" not in origin_of(url)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(HREF, max_size=8))
 def test_resolving_links_together_is_resolving_each_alone(hrefs: list[str]) -> None:
     """Seen to fail with fragments left on the hrefs."""

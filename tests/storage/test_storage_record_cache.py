@@ -40,7 +40,7 @@ class Reader:
 
 @pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
 @given(ACTIONS, st.integers(1, 700), st.booleans())
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: int, begins_empty: bool) -> None:
     """Law: the caches in C and in Python hold the same records, rows that wait, and bytes of each site.
 

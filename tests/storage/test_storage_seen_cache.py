@@ -38,7 +38,7 @@ def made(bits: int = 0, bitmaps: int = 0) -> Any:
 
 
 @given(ACTIONS, st.integers(0, 2), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_row_is_the_last_that_was_kept_and_all_others_are_to_be_read(
     actions: list[tuple[int, SeenRow | None]], size: int, begins_empty: bool
 ) -> None:

@@ -87,7 +87,7 @@ ACTIONS = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(ACTIONS, max_size=40))
 def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[Any, ...]]) -> None:
     """Law: a store answers as a dict does, wherever its rows are.
