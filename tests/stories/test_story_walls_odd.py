@@ -18,7 +18,7 @@ from thresher.config.settings import PolitenessSettings
 from thresher.crawler.analysis.walls import HostStanding, standings
 from thresher.storage.view import View
 
-N = 120  # pages of a host
+N = 72  # pages of a host
 FROM, FOR = 20, 30  # a wall stands from the request of this number of its host on, for so many requests
 LATER = N // 2  # pages from this number on are the odd ones of honest hosts
 TEMPLATE = "menu about contact imprint search archive news people places things legal help site map terms owner"
@@ -43,22 +43,22 @@ def words(of: str, n: int = 60) -> str:
     return " ".join(f"{of}q{i}" for i in range(n))
 
 
-def put(web: LittleWeb, place: str, text: str = "") -> None:
+def put(web: LittleWeb, place: str, text: str = "", *, n_pages: int = N) -> None:
     host, at = place.partition("/")[0], number(place)
-    links = [f"{host}/{i}" for i in (3 * at + 1, 3 * at + 2, 3 * at + 3) if i < N]
+    links = [f"{host}/{i}" for i in (3 * at + 1, 3 * at + 2, 3 * at + 3) if i < n_pages]
     web.page(place, *links, text=f"{TEMPLATE} {text or words(f'{host[:-5]}q{at}')}", title=OWN)
 
 
-def own(web: LittleWeb, place: str, _: int) -> None:
+def own(web: LittleWeb, place: str, _: int, *, n_pages: int = N) -> None:
     if place.endswith("/") or place.partition("/")[2].isdigit():
-        put(web, place)
+        put(web, place, n_pages=n_pages)
     else:
         web.page(place, text="there is nothing here, as there never was", status=404)
 
 
-def wall(answer: Kind) -> Kind:
+def wall(answer: Kind, otherwise: Kind = own) -> Kind:
     def kind(web: LittleWeb, place: str, n: int) -> None:
-        (answer if FROM <= n < FROM + FOR else own)(web, place, n)
+        (answer if FROM <= n < FROM + FOR else otherwise)(web, place, n)
 
     return kind
 

@@ -6,20 +6,28 @@ A wall stands for a fixed number of its host's requests, so that nothing depends
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from little_web import LittleWeb
 from replaying import misremembered
-from test_story_walls_odd import FOR, FROM, LATER, OWN, TEMPLATE, Kind, crawled, lost, number, own, put, says, wall, words
+from test_story_walls_odd import FOR, FROM, OWN, TEMPLATE, Kind, crawled, lost, number, says, words
+from test_story_walls_odd import own as own_of
+from test_story_walls_odd import put as put_of
+from test_story_walls_odd import wall as wall_of
 
 from thresher.storage.view import View
 
-N = 120  # pages of a host
+N = 120  # pages of a host: of fewer, a wall in its words may take the last ones before a sample is fetched again
+LATER = N // 2  # requests after which pages change
 MOST_OF_WALL = 2 * N  # requests of a host that was behind a wall, with canaries and what is fetched again
 MOST_OF_CHANGE = N + 50  # the same of an honest host of which pages have changed
 MOST_WITHOUT_END = 4.5 * N  # the same where a wall stands for thirty of seventy requests, of which each rest takes one
 EACH = 70  # requests from one wall to the next, where they come again and again
 EVERY = 7  # number of the first page that changes, of eight
+put = partial(put_of, n_pages=N)
+own: Kind = partial(own_of, n_pages=N)
+wall = partial(wall_of, otherwise=own)
 
 
 def shown(web: LittleWeb, place: str, at: int, *, text: str = "", is_linked: bool = True, title: str = "") -> None:
