@@ -43,12 +43,14 @@ _READERS: dict[str, tuple[click.Command, list[str]]] = {
     "redirects": (export, ["DIR", "--what", "redirects"]),
     "report": (report, ["DIR"]),
 }
+OF_BODIES = ("pages", "bodies")  # readers that look into the archive
 
 
-def read(path: Path, urls: Iterable[str]) -> dict[str, str]:
-    """Return what each command that reads a crawl prints, whatever its directory; `explain` tells of the URLs."""
+def read(path: Path, urls: Iterable[str], readers: Iterable[str] = tuple(_READERS)) -> dict[str, str]:
+    """Return what commands that read a crawl print, whatever its directory; `explain` tells of the URLs."""
     explained = {f"explain {url}": (explain, ["DIR", url]) for url in urls}
-    return {name: text.replace(str(path), "DIR") for name, text in _printed(path, {**_READERS, **explained}).items()}
+    commands = {name: _READERS[name] for name in readers}
+    return {name: text.replace(str(path), "DIR") for name, text in _printed(path, {**commands, **explained}).items()}
 
 
 def said(path: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analyses import on_one_disk, read
+from analyses import OF_BODIES, on_one_disk, read
 from archive_oracle import archive_faults
 from click.testing import CliRunner
 from harness import demo
@@ -49,7 +49,7 @@ ARCHIVE: dict[str, Any] = {"archive": {"format": "warc"}}
 def test_an_archive_lies_on_two_machines_and_what_the_head_changes_is_changed_on_both(tmp_path: Path) -> None:
     """Mutations: files of another machine count as none; a takedown, a round, a rule or an offer only reaches the head's shard."""
     with demo("kill", tmp_path, **WEB) as server:
-        settings = settings_for(server, engine="ray", **ARCHIVE)
+        settings = settings_for(server, engine="ray", politeness={"min_delay": 0.0}, **ARCHIVE)
         places = Places(tmp_path, settings)
         code, status = asyncio.run(places.crawl(settings, nothing))
         assert code == 0, status.why
@@ -86,9 +86,9 @@ def _is_exported_as_on_one_disk(places: Places, server: ServerProcess, place: Pa
         assert len(files) == 2
     index, package = _exported(head, place.parent / "far")
     assert (index, package) == _exported(one, place.parent / "one")
-    assert index.count("\n") > 40
-    seeds = server.web.seeds()
-    assert read(head, seeds) == read(one, seeds)
+    assert index.count("\n") > 25
+    seeds = server.web.seeds()[:1]
+    assert read(head, seeds, OF_BODIES) == read(one, seeds, OF_BODIES)  # test_story_machines compares what the other commands print
     assert verify(head) == []
 
 
@@ -155,7 +155,7 @@ def _every_page_was_visited_again(places: Places, server: ServerProcess, n_befor
             last = view.tables.rounds.last()
             assert last is not None
             assert (last.number, last.stage) == (2, "done")
-            assert last.n_settled == last.n_queued > 20
+            assert last.n_settled == last.n_queued > 12
             assert {page.url for _, page in view.all_pages() if page.status == 200} <= asked
 
 
@@ -182,7 +182,7 @@ def test_a_lost_disks_archive_is_that_of_its_snapshot_and_what_was_taken_down_si
             places.is_granting = False
             await until(lambda: len([*snapshots.glob("*")]) > before)
             places.is_granting = True
-            await until(lambda: n_requests(server) > n_asked + 40)
+            await until(lambda: n_requests(server) > n_asked + 25)
             os.kill(os.getpid(), signal.SIGINT)
 
         assert asyncio.run(places.crawl(settings, some))[0] == 3

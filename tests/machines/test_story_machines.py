@@ -35,7 +35,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
 
     Sites of both have the same few addresses, which both together ask no faster than one would. Mutation: agents take no turns.
     """
-    with demo("kill", tmp_path, **WEB, shared_address_share=1.0) as server:
+    with demo("kill", tmp_path, **WEB | {"pages_per_host": [12, 16], "shared_address_share": 1.0}) as server:  # it is interrupted twice
         polite = {"min_delay": 0.05, "max_delay": 0.5, "address_delay": ADDRESS_DELAY_S, "address_connections": 1}
         settings = settings_for(server, politeness=polite)
         places = Places(tmp_path, settings)
@@ -114,7 +114,7 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
         async def lose(_supervisor: Supervisor) -> None:
             await until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
             places.is_granting = True
-            await until(lambda: _exchanged(places) > 5 and len(answers(shard_path(places.disks["b"], 1))) > 9)
+            await until(lambda: _exchanged(places) > 5 and len(answers(shard_path(places.disks["b"], 1))) > 9, 0.15)
             await places.stop("b")
             places.disks["b"].rename(away)
 
@@ -159,7 +159,7 @@ def test_who_takes_over_a_lost_machines_hosts_lets_them_rest_as_long_as_they_ask
         async def lose(_supervisor: Supervisor) -> None:
             await until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
             places.is_granting = True
-            await until(is_told)
+            await until(is_told, 0.15)
             await places.stop("b")
             shutil.rmtree(places.disks["b"])
             os.kill(os.getpid(), signal.SIGINT)
