@@ -9,12 +9,13 @@ import signal
 import subprocess
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from forking_agents import planted
+from forking_stopping import forking_stopping_demos
 from harness import (
     ROOT,
     Findings,
@@ -34,6 +35,7 @@ from harness import (
 from injecting import crash_at
 from long import shortened
 from server_log import n_robots, refetches, shortest_gap, unlabelled
+from signalling import SIGNALS_ITSELF
 from stopping_demo import stopping_demo
 
 from thresher.config.load import load
@@ -58,6 +60,13 @@ NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 @pytest.fixture(scope="module")
 def port() -> int:
     return free_port()
+
+
+@pytest.fixture(autouse=True)
+def forked() -> Iterator[None]:
+    """Start no interpreter for agents of a supervisor in this process, nor for servers that stop."""
+    with forking_stopping_demos():
+        yield
 
 
 @pytest.fixture
@@ -107,25 +116,6 @@ class Display:
 
     def note(self, message: str) -> None:
         self.notes.append(message)
-
-
-# Code for an agent: at its n-th page it reports, so that its start is over, and sends itself a signal; only once over all its lives.
-SIGNALS_ITSELF = """
-import os, signal
-from pathlib import Path
-from thresher.crawler.process import agent_process
-from thresher.crawler.settlement.pages import PageSettlement
-from thresher.crawler.status import Status
-settle, left = PageSettlement.on_learned, [{n}]
-def counted(self, *of):
-    settle(self, *of)
-    left[0] -= 1
-    if left[0] == 0 and not Path(once).exists():
-        Path(once).touch()
-        agent_process._report(Status())
-        os.kill(os.getpid(), signal.{number})
-PageSettlement.on_learned = counted
-"""
 
 
 def agent(code: str) -> tuple[str, ...]:
@@ -252,42 +242,48 @@ def test_a_disk_is_tried_again_for_ten_seconds_and_not_for_a_minute() -> None:
     assert PATIENCE_S == 10.0
 
 
-async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:
-    """F86: no request meanwhile, a message in the status, and the crawl goes on by itself."""
-    patient = agent(_limit(store, 40_000) + "main(patience_s=600)")
-    running = asyncio.ensure_future(Supervisor(store, Display(), agent=patient).run())
+async def _ended(supervisor: Supervisor, store: Path, meanwhile: Callable[[], None]) -> int:
+    """Crawl until the disk is full, do something, and wait for the end; return the exit code."""
+    running = asyncio.ensure_future(supervisor.run())
     await until(lambda: running.done() or "refuses writes" in status(store)["why"])
     assert not running.done()
-    pid = children(os.getpid())[-1]
-    n_before = len(server.read_log())
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert await running == 0
+    meanwhile()
+    async with asyncio.timeout(600):
+        return await running
+
+
+def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:
+    """F86: no request meanwhile, a message in the status, and the crawl goes on by itself."""
+    n_before = 0
+
+    def make_room() -> None:
+        nonlocal n_before
+        n_before = len(server.read_log())
+        resource.prlimit(children(os.getpid())[-1], resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    patient = agent(_limit(store, 40_000) + "main(patience_s=600)")
+    assert asyncio.run(_ended(Supervisor(store, Display(), agent=patient), store, make_room)) == 0
     assert differences(whole, findings(store)) == NOTHING
     assert len(server.read_log()) > n_before
     assert refetches(server.read_log(), unlabelled(server.web).truth()) == {}
 
 
-async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
+def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
     """F82, F86: the stop does not wait for the disk's whole patience."""
     supervisor = Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main(patience_s=600)"))
-    running = asyncio.ensure_future(supervisor.run())
-    await until(lambda: running.done() or "refuses writes" in status(store)["why"])
-    assert not running.done()
-    os.kill(os.getpid(), signal.SIGTERM)
-    async with asyncio.timeout(600):
-        assert await running == 74
+    assert asyncio.run(_ended(supervisor, store, lambda: os.kill(os.getpid(), signal.SIGTERM))) == 74
     assert verify(store) == []
 
 
 # -- an agent that fails ---------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whole: Findings) -> None:
+def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whole: Findings) -> None:
     """F81, F82: SIGSTOP beyond the silence that the supervisor allows."""
     display = Display()
     hangs = agent(f"once = {str(store / 'hung')!r}\n" + SIGNALS_ITSELF.format(n=5, number="SIGSTOP") + "main()")
     supervisor = Supervisor(store, display, silence_s=SILENCE_S, agent=hangs)
-    assert await supervisor.run() == 0
+    assert asyncio.run(supervisor.run()) == 0
     assert any("silent" in note for note in display.notes)
     assert supervisor.status.restarts >= 1  # more, if the machine keeps an agent silent
     assert differences(whole, findings(store)) == NOTHING

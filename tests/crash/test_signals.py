@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import forking
 import msgspec
 import pytest
-from forking_agents import forked_script
-from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, wait_until, write_config
+from forking_agents import forked_code, forked_script
+from forking_stopping import forking_stopping_demos
+from harness import ROOT, crawl, demo, hear_signals, options, resume, running, state_of, wait_until, write_config
 from harness import status as status_of
 from long import shortened
 from stopping_demo import stopping_demo
@@ -21,6 +24,14 @@ from thresher.crawler.process.supervisor import Supervisor
 from thresher.storage.verify import verify
 
 DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('{}', flush=True)\nwhile True: time.sleep(9)"
+NOHUP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\nfrom thresher.crawler.cli import guarded; guarded()"
+
+
+@pytest.fixture(autouse=True)
+def forked() -> Iterator[None]:
+    """Start no interpreter for servers that stop, nor for what a test forks."""
+    with forking_stopping_demos():
+        yield
 
 
 class Display:
@@ -55,12 +66,12 @@ def test_nohup_is_respected(tmp_path: Path) -> None:
     """A SIGHUP that is ignored when the crawl starts stays ignored."""
     with stopping_demo("kill", tmp_path, 20) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
-        store, most = tmp_path / "nohup", "limits.max_pages=30"
-        with Life(store, "crawl", "-c", config, "-o", store, "--set", most, "--progress", "none", before=_nohup) as life:
-            assert life.wait_for_requests(server, 20)
-            life.signal(signal.SIGHUP)
+        words = ["crawl", "-c", config, "-o", tmp_path / "nohup", "--set", "limits.max_pages=30", "--progress", "none"]
+        with running([*forked_code(NOHUP), *map(str, words)], cwd=ROOT, env=forking.clean_environment()) as process:
+            wait_until(lambda: process.poll() is not None or state_of(server.pid) == "T")
+            process.send_signal(signal.SIGHUP)
             server.goes_on()
-            assert life.end() == 0, life.said
+            assert process.wait(600) == 0
 
 
 @pytest.mark.parametrize("environ", shortened([{}, {"PYTHONUNBUFFERED": "1"}], 1))
@@ -119,7 +130,3 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
             assert life.end() == 0, life.said
     assert verify(store) == []
     assert (store / "agent-2").is_dir()
-
-
-def _nohup() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
