@@ -149,7 +149,7 @@ def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, 
         assert [disks.shards_on(name) for name in NAMES] == there
         assert disks.known() == before
         assert verify(disks.head) == []
-        ranks_are_equal(disks)
+    ranks_are_equal(disks)
     assert len(set(disks.table.table())) == 2
     assert reconfigure(disks.head, (), (), (), ("limits.max_pages=99",)) == ""
     with reading_shard(disks.head) as view:

@@ -136,9 +136,12 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize(("seed", "gap_s"), shortened([(1, 0.2), (2, 3.0), (3, 0.2), (4, 5.0), (5, 1.0), (6, 3.0)], 2))
+@pytest.mark.parametrize(
+    ("seed", "gap_s", "n_steps"),
+    shortened([(1, 0.2, 4000), (2, 3.0, 4000), (3, 0.2, 8000), (4, 5.0, 8000), (5, 1.0, 8000), (6, 3.0, 8000)], 2),
+)
 async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at_a_time_and_each_has_its_turn(
-    tmp_path: Path, clock: FakeTime, seed: int, gap_s: float
+    tmp_path: Path, clock: FakeTime, seed: int, gap_s: float, n_steps: int
 ) -> None:
     """P24: owners die, are cut off from some only, and change with runs; calls are lost and late. Mutations: a turn has no end, or not that
     of the owner's lease; an owner that comes back grants at once, one that takes over before the delay is over; leases of an earlier run do
@@ -150,7 +153,7 @@ async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at
     world.begin_run(*MACHINES)
     last: dict[str, tuple[str, float]] = {}
     n_requests, n_turns, n_broken_off = 0, 0, 0
-    for step in range(8000):
+    for step in range(n_steps):
         clock.now += STEP_S
         world.directory.keep(world.run, clock.now)
         do_harm(world, step)
@@ -177,9 +180,9 @@ async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at
                 last[address] = life.life, clock.now
                 n_requests, n_turns = n_requests + 1, n_turns + (before_by != life.life)
     world.close()
-    assert n_requests > 300
-    assert n_turns > 30
-    assert n_broken_off > 3
+    assert n_requests > n_steps * 3 / 80
+    assert n_turns > n_steps * 3 / 800
+    assert n_broken_off > n_steps * 3 // 8000
 
 
 class Asked:
