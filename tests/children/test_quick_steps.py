@@ -128,14 +128,14 @@ def texts(original: ModuleType, tree: HtmlElement) -> tuple[str, str]:
     return original.extract(tree, options=options[0]) or "", quick_steps.text_of(tree, options[1])
 
 
-@pytest.mark.parametrize("seed", shortened([11, 12, 13, 14], 1))
-def test_wild_pages_have_the_same_text(original: ModuleType, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "n_pages"), shortened([(11, 60), (12, 120), (13, 120), (14, 120)], 1))
+def test_wild_pages_have_the_same_text(original: ModuleType, seed: int, n_pages: int) -> None:
     n_lines = 0
-    for tree in pages(120, seed):
+    for tree in pages(n_pages, seed):
         own, quick = texts(original, tree)
         assert quick == own
         n_lines += own.count("\n")
-    assert n_lines > 600
+    assert n_lines > 5 * n_pages
 
 
 @pytest.mark.parametrize("seed", shortened([5, 6, 7], 1))
