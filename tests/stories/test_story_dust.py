@@ -16,8 +16,8 @@ from thresher.filters.dust.memory import NAME, all_books
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.storage.view import View
 
-N = 60
-MANY = 80
+N = 40
+MANY = 40
 
 
 def text(name: str) -> str:

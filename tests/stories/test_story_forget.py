@@ -141,7 +141,7 @@ async def test_what_moves_wrote_of_a_host_that_is_a_whole_site_is_gone_with_it(t
     web, crawled = await crawled_web(tmp_path)
     with View(crawled.path) as view:
         site = URLSpace(view.secret, url_rules(view.settings)).queue_key(web.url("b.test"))[:8]
-    for n in (16, 1, 16):
+    for n in (8, 1, 8):
         reshard(crawled.path, n)
     assert n_moved_rows(crawled.path, site) > 1
     done = run("forget", crawled.path, f"b.test:{web.port}")

@@ -24,7 +24,7 @@ def without_filters() -> FilterSettings:
 
 async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
     """Of all parts of the web but the one without end."""
-    demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=6, part_sites=2)
+    demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=4, part_sites=2)
     async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)
         sections: dict[str, Any] = {

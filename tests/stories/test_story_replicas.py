@@ -161,7 +161,7 @@ async def test_a_mirror_s_own_pages_are_found_by_the_tail(tmp_path: Path) -> Non
 async def test_content_of_replicas_is_kept_unless_it_is_to_be_dropped(tmp_path: Path) -> None:
     """Mutation: `store_replicas` is not asked."""
     for store, name in ((False, "once"), (True, "again")):
-        outcome = await crawl_replicas(tmp_path / name, part_pages=20, mirrors="keep", store_replicas=store)
+        outcome = await crawl_replicas(tmp_path / name, part_pages=12, mirrors="keep", store_replicas=store)
         assert outcome.replica_of
         assert {outcome.crawled.pages[url].has_body for url in outcome.replica_of} == {store}
         assert all(outcome.crawled.pages[url].has_body for url in outcome.replica_of.values())

@@ -24,7 +24,7 @@ from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_M
 from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
-N = 220
+N = 120
 SAME = " ".join(f"shared{i}" for i in range(200))
 TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 KEPT = {"media", "exact_duplicate", "pattern_yield"}
@@ -91,7 +91,7 @@ async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail
     """The first host is finished long before the second, which is a chain of pages. Mutation: a host's held URLs are fetched as soon as its
     queue is empty.
     """
-    n_chain = 200
+    n_chain = 110
     async with LittleWeb() as web:
         forum(web)
         for i in range(n_chain):
