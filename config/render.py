@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -24,9 +25,14 @@ def as_json_text(settings: Settings, sources: Mapping[str, str]) -> str:
 
 def as_yaml(settings: Settings, sources: Mapping[str, str]) -> str:
     """Return the settings as YAML, each option with its source in a comment."""
-    values = msgspec.to_builtins(settings)
+    return "\n".join(_section(as_mapping(settings), sources, "", "")) + "\n"
+
+
+def as_mapping(settings: Settings) -> dict[str, Any]:
+    """Return the settings in the form of a configuration file, as the loader reads it."""
+    values: dict[str, Any] = msgspec.to_builtins(settings)
     values["overrides"] = [nested({"match": one["match"], "skip": one["skip"], **one["options"]}) for one in values["overrides"]]
-    return "\n".join(_section(values, sources, "", "")) + "\n"
+    return values
 
 
 def _section(values: Mapping[str, object], sources: Mapping[str, str], prefix: str, indent: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from thresher.crawler.core.errors import DiskError, StoreError, ThresherError, U
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _PROCESS = 512 << 20  # bytes of address space that an agent needs beside its store's maps
 _LEAST_ADVISED, _MOST_ADVISED = 32 << 20, 256 << 20  # bytes of one map
+_OPEN_HERE = "already open in this process"
 _ROT = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, lmdb.CursorFullError, lmdb.BadTxnError)
 
 
@@ -34,7 +35,9 @@ def as_ours(error: BaseException) -> ThresherError:
     if isinstance(error, ThresherError):
         return error
     ours: ThresherError
-    if isinstance(error, lmdb.MemoryError):
+    if _OPEN_HERE in str(error):
+        ours = UsageError(f"{error} Close the reader or the crawl that has it open, then try again. Nothing is damaged")
+    elif isinstance(error, lmdb.MemoryError):
         ours = UsageError(
             f"{error}: {address_space_in_words()}, and the store reserves two maps of store.map_size each, as addresses, not as memory. "
             f"Raise the limit, as by `ulimit -v unlimited`{_less()}. Nothing is damaged"
@@ -51,10 +54,21 @@ def as_ours(error: BaseException) -> ThresherError:
 
 def as_readers(path: Path, error: BaseException) -> ThresherError:
     """Translate an error that stopped a reader of the store in `path`."""
-    if isinstance(error, lmdb.MemoryError):
-        ours: ThresherError = UsageError(
+    ours: ThresherError
+    if _OPEN_HERE in str(error):
+        ours = UsageError(
+            f"{path}: a crawl of this process has it open. Read it when that has ended, or from another process; `on_page` gets each page, "
+            "with its text. Nothing is damaged"
+        )
+    elif isinstance(error, lmdb.MemoryError):
+        ours = UsageError(
             f"{error}: {address_space_in_words()}, and reading a store maps its files, which takes addresses, not memory. Raise the limit, "
             "as by `ulimit -v unlimited`. Nothing is damaged"
+        )
+    elif os.strerror(errno.EACCES) in str(error):
+        ours = UsageError(
+            f"{path}: {error}. Whoever reads a crawl must be able to write the files lock.mdb in its folders `state` and `results`: "
+            "readers note there what they look at. Nothing is damaged"
         )
     elif is_disk(error):
         ours = DiskError(f"{path}: cannot be read: {error}. Repair the disk, or copy the crawl to another")

@@ -19,12 +19,11 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.archive.files import FOLDER, ArchiveFile, FileHere, archive_name, file_path
-from thresher.storage.check import check_data_file
 from thresher.storage.directory import check_version, decode_config, require_store
 from thresher.storage.disk import last_not_above, rows_within
-from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import pack_u64, unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
+from thresher.storage.reader_maps import ReaderMap
 from thresher.storage.records import EDGE, PAGE, SKIP_LINE, Codec, EdgeRecord, PageRecord, SkipLine, UrlRecord
 from thresher.storage.schema import EDGES, LINKS, META, PAGES, RESULTS, SEEN, STATE, TABLES, Meta
 from thresher.storage.seal import Seals
@@ -34,7 +33,6 @@ from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
-_SPARE_BYTES = 1 << 30  # bytes of address space, so that a growing store is seldom remapped
 T = TypeVar("T")
 
 
@@ -57,12 +55,14 @@ class View:
         require_store(path)
         self.path = path
         self._seals = Seals(path)
+        self._maps: dict[str, ReaderMap] = {}
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
         self._held: dict[str, lmdb.Transaction[bytes]] = {}
         try:
             for name in (STATE, RESULTS):
-                self._envs[name] = _open(path / name)
+                self._maps[name] = ReaderMap(path / name)
+                self._envs[name] = self._maps[name].env
             for table in TABLES:
                 with suppress(lmdb.NotFoundError):
                     self._dbs[table] = self._envs[TABLES[table].env].open_db(table.encode(), create=False)
@@ -290,26 +290,11 @@ class View:
         for txn in self._held.values():
             txn.abort()
         self._held.clear()
-        for env in self._envs.values():
-            env.close()
+        for shared in self._maps.values():
+            shared.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _open(path: Path) -> lmdb.Environment:
-    data = path / "data.mdb"
-    check_data_file(data)
-    try:
-        with suppress(lmdb.MemoryError):  # if there is little address space: without the spare bytes
-            return _map(path, data.stat().st_size + _SPARE_BYTES)
-        return _map(path, data.stat().st_size)
-    except lmdb.Error as error:
-        raise as_readers(path.parent, error) from None
-
-
-def _map(path: Path, map_size: int) -> lmdb.Environment:
-    return lmdb.open(str(path), readonly=True, create=False, max_dbs=len(TABLES) + 8, map_size=map_size, lib_version=0)

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from thresher.crawler.core.governing import governed
-from thresher.crawler.core.model import NEEDS_BROWSER, State
+from thresher.crawler.core.model import NEEDS_BROWSER, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
@@ -85,7 +85,7 @@ def _own(view: View, space: URLSpace, seed: str, *, is_bare: bool) -> SeedOutcom
         url = space.seed(form)
         value = view.get(SEEN, url.key)
         one = SeedOutcome(seed=seed, outcome="unknown") if value is None else _of_row(view, seed, url.key, unpack_seen(value))
-        if one.outcome not in ("unknown", "failed"):
+        if one.outcome not in ("unknown", "failed") and one.detail != Reason.NO_HTTPS:
             break
     return one
 

@@ -2,7 +2,7 @@
 
     thresher.crawl(SEEDS, "DIR", **options)     crawl from a script or a notebook, in this process, until it ends
     thresher.Crawl("DIR", SEEDS, **options)     the same inside a running event loop: `await crawl.run(on_page=…)`
-    thresher.open("DIR")                        read what a crawl has found, also while it goes on
+    thresher.open("DIR")                        read what a crawl has found, also while another process crawls
 
 Each of these is imported at its first use: `import thresher` takes milliseconds.
 """

@@ -1,9 +1,9 @@
-"""Read a crawl from Python, also one that goes on: pages, URLs, links, texts, and the story of a URL."""
+"""Read a crawl from Python, also one that goes on in another process: pages, URLs, links, texts, and the story of a URL."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +17,7 @@ from thresher.crawler.explain.story import Story
 from thresher.crawler.machines.reading import reach_machines
 from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
-from thresher.storage.export.fields import ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.export.page_texts import texts_kind
 from thresher.storage.export.parquet import arrow_table
@@ -105,8 +105,12 @@ class CrawlReader:
         """
         kind = _kind(what)
         chosen = kind.choose(fields)
-        wanted = frozenset(field.name for field in chosen)
-        return ({field.name: field.of(row) for field in chosen} for row in kind.rows(self._view, wanted))
+        return self._rows(kind, chosen)
+
+    def _rows(self, kind: ExportKind[Any], chosen: Sequence[Field[Any]]) -> Iterator[dict[str, Any]]:
+        """Yield rows; while they are read, the reader is referred to, and so stays open."""
+        for row in kind.rows(self._view, frozenset(field.name for field in chosen)):
+            yield {field.name: field.of(row) for field in chosen}
 
     def explain(self, url: str) -> Story:
         """Return why a URL was or was not fetched, and what would be decided today; the attribute `answer` is one sentence."""

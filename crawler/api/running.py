@@ -128,7 +128,7 @@ class Crawl:
         """
         assert settings is None or not (seeds or config or options), "settings are whole"
         self._settings = settings
-        self.directory = Path(directory)
+        self.directory = Path(directory).absolute()  # wherever its pages' readers change to
         self._seeds = [seeds] if isinstance(seeds, str) else list(seeds)
         sections, files = (config, ()) if isinstance(config, Mapping) else ({}, [config] if isinstance(config, str | Path) else config)
         self._configs = [str(path) for path in files]
@@ -218,6 +218,7 @@ class Crawl:
                 ending = await agent.run()
                 await telling.finish()
         finally:
+            telling.cancel()
             self._agent, self._stop_asked = None, ""
             await agent.close()
         return ending, told
@@ -245,6 +246,11 @@ class _Telling:
             await self._tell()
         if self._error is not None:
             raise self._error
+
+    def cancel(self) -> None:
+        """Make no further call: the store is about to be closed."""
+        if self._task is not None:
+            self._task.cancel()
 
     async def _tell(self) -> None:
         assert self._on_page is not None
@@ -350,11 +356,11 @@ def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], obj
 def _sets(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """Yield options in the form of `--set`: a.b=value. Values are JSON, which is also YAML in flow style."""
     for name, value in options.items():
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping) and value and all(map(str.isidentifier, value)):
             yield from _sets(value, f"{prefix}{name}.")
         else:
             plain = list(value) if isinstance(value, tuple | set | frozenset) else value
-            yield f"{prefix}{name}={json.dumps(plain, default=str)}"
+            yield f"{prefix}{name}={json.dumps(plain, default=str, ensure_ascii=False)}"
 
 
 def _require_one(n: int, directory: Path) -> None:

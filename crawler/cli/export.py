@@ -65,7 +65,7 @@ class ExportOptions:
         if self.format == "parquet":
             _check_parquet(self.output)
         if self.format in ARCHIVE_FORMATS:
-            check_archive(self.format, what=self.what, fields=self.fields, output=self.output)
+            check_archive(self.format, what=self.what, fields=self.fields, since=self.since or self.next_file, output=self.output)
         if self.since and self.what not in TIMED:
             raise UsageError(f"--since: {self.what} has no time. It is there for: {', '.join(sorted(TIMED))}")
         if self.next_file and not self.since:

@@ -16,10 +16,12 @@ _NEEDS: Final = {"cdxj": ("fastwarc", "surt"), "wacz": ("fastwarc", "surt"), "wa
 _SOFTWARE: Final = f"Thresher/{VERSION}"
 
 
-def check_archive(format_: str, *, what: str, fields: str, output: str) -> None:
+def check_archive(format_: str, *, what: str, fields: str, since: str, output: str) -> None:
     """Raise UsageError for options that do not go together, or if the extra is not installed."""
     if what != "pages" or fields:
         raise UsageError(f"--format {format_}: writes the whole archive; leave --what and --fields out")
+    if since:
+        raise UsageError(f"--format {format_}: writes the whole archive; leave --since and --next out")
     if format_ != "cdxj" and output == "-":
         raise UsageError(f"--format {format_}: no stream of lines. Name a file with -o")
     for module in _NEEDS[format_]:

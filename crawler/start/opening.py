@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from thresher.config.load import OptionFlag, load
+from thresher.config.render import as_mapping
 from thresher.config.settings import PolitenessSettings, Settings
 from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.crawler.core.governing import governed
@@ -383,6 +385,6 @@ def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: S
 
 def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[OptionFlag] = ()) -> Settings:
     """Return settings with single options on top; the loader checks all but the seeds and their labels."""
-    own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[], labels={})).decode()
+    own = json.dumps(as_mapping(msgspec.structs.replace(settings, seeds=[], labels={})), ensure_ascii=False)
     changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings
     return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds, labels=changed.labels or settings.labels)

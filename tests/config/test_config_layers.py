@@ -17,6 +17,7 @@ from msgspec import inspect as types
 from thresher.config.errors import ConfigError
 from thresher.config.load import Loaded, Origin, from_json, load, render, to_json
 from thresher.config.options import bare, options
+from thresher.config.render import as_mapping
 from thresher.config.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "config"
@@ -228,6 +229,7 @@ def test_what_is_rendered_loads_back_to_equal_settings(of: Settings) -> None:
     sources = {key: Origin("a.yaml:1 \n# x") for key in options()}
     text = render(Loaded(of, sources))
     assert load(["-"], stdin=lambda: text).settings == of
+    assert load(["-"], stdin=lambda: json.dumps(as_mapping(of))).settings == of
     assert from_json(to_json(of)) == of
 
 

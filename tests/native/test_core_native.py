@@ -122,7 +122,7 @@ def test_the_garbage_collector_does_not_walk_links() -> None:
 
 
 def test_no_page_of_the_pass_needs_the_bomb_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "bomb", lambda body: pytest.fail("a page was scanned"))
+    monkeypatch.setattr("thresher.crawler.core.bomb.bomb", lambda body: pytest.fail("a page was scanned"))
     many = b"<p a b c d e f g h i j>x<b>y</b></p>" * 20_000
     assert html.read(many, "text/html", "text/html", agent="thresher", max_links=9) is not None
 

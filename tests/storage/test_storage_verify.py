@@ -295,7 +295,7 @@ def test_a_view_of_no_store_says_so(tmp_path: Path) -> None:
 
 def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F89: readers beside a writer, through the growth of its map; each of their reads is short."""
-    monkeypatch.setattr("thresher.storage.view._SPARE_BYTES", 0)
+    monkeypatch.setattr("thresher.storage.reader_maps._SPARE_BYTES", 0)
     command = [sys.executable, str(Path(__file__).with_name("store_child.py")), str(tmp_path), "1", "1500", "100"]
     seen = []
     with running(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

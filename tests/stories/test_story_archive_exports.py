@@ -173,6 +173,7 @@ async def test_a_crawl_without_an_archive_gives_resource_records(tmp_path: Path)
         (("--format", "warc", "-o", "x"), "has its WARC files already"),
         (("--format", "wacz"), "Name a file with -o"),
         (("--format", "cdxj", "--what", "links"), "leave --what and --fields out"),
+        (("--format", "cdxj", "--since", "start"), "leave --since and --next out"),
     ],
 )
 def test_what_cannot_be_is_told(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str) -> None:
