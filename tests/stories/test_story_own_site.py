@@ -221,7 +221,7 @@ def test_a_bare_host_is_asked_by_https_first_and_by_http_where_that_cannot_conne
         assert "no_https 1" in said
         assert server.paths("own.test") == ["/robots.txt", "/"]
         assert f"http://{bare}/" in told("explain", store, bare)
-        assert "fetched" in told("seeds", store, "--outcome", "fetched"), "seen to fail: it was called refused"
+        assert f"{bare}/" in told("seeds", store, "--outcome", "fetched"), "seen to fail: it was called refused"
     known = findings(store).urls
     assert (known[f"https://{bare}/"].state, known[f"https://{bare}/"].reason) == ("REFUSED", "no_https")
     assert known[f"http://{bare}/"].status == 200
