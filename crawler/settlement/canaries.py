@@ -177,8 +177,9 @@ class Canaries:
         again = []
         for key in effect.keys:
             row = tables.seen.row(key)
-            if row is None or row.state is not State.DONE:
+            if row is None or row.state is not State.DONE or self._is_of_round(key):
                 continue
+            tables.rounds.forget_check(key, keeps_versions=True)
             if not is_elsewhere(row.visit) and tables.pages.read(row.visit) is not None:
                 tables.rounds.outdate(row.visit)
             tables.redirects.forget(key)
@@ -190,6 +191,11 @@ class Canaries:
         _log.info("%d URLs are fetched again that a wall had answered for", len(again))
         record = self._panel.again(again)
         return [record] if record is not None else []
+
+    def _is_of_round(self, key: bytes) -> bool:
+        """Return whether a round has asked for a URL again, or will: its newest answer is not the one in doubt, and versions are kept."""
+        check = self._tables.rounds.check(key)
+        return (check is not None and check.n_visits > 0) or self._tables.rounds.revisit(key) is not None
 
     def _told(self, news: object) -> Learned:
         return self._panel.reports.on_news(NAME, _encode(news), news)
