@@ -139,6 +139,8 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
         return 0
     chosen = wanted.choose(kind)
     wanted.check()
+    if wanted.force and Path(wanted.output).resolve().is_relative_to(Path(directory).resolve()):
+        raise UsageError(f"-o {wanted.output}: lies in the crawl's own directory, in which --force replaces nothing. Choose another place")
     if wanted.format in ARCHIVE_FORMATS:
         _export_archive(directory, wanted)
     else:

@@ -175,6 +175,10 @@ def test_a_file_is_replaced_only_by_force(thresher: Command, crawl: Path, tmp_pa
     assert (ran.code, file.read_text()) == (2, "old")
     assert "--force" in ran.err
     assert thresher("export", crawl, "-o", file, "--force").code == 0
+    own = crawl / "state" / "data.mdb"
+    before = own.read_bytes()
+    ran = thresher("export", crawl, "-o", own, "--force")
+    assert (ran.code, "lies in the crawl's own directory" in ran.err, own.read_bytes() == before) == (2, True, True)
     assert len(lines(file.read_text())) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["urls.jsonl"]
 
