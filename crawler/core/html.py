@@ -196,7 +196,7 @@ def prepared(
     if NATIVE and not isinstance(taken := native.page(body_utf8, max_links, Link), str):
         return DecodedBody(body_utf8, charset, BodyForm.HTML, taken)
     if not is_isolated:
-        from thresher.crawler.core.bomb import bomb  # it needs numpy, without which a child process starts in half the time
+        from thresher.crawler.core.bomb import bomb  # it needs numpy, without which a child process starts sooner
 
         if bomb(body_utf8):
             return None
